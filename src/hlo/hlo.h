@@ -1,0 +1,8 @@
+/* hlo.h: StableHLO in memory: build it, check it, print it. The face of this module. */
+#ifndef TT_HLO_HLO_H
+#define TT_HLO_HLO_H
+
+#include "hlo/build.h"
+#include "hlo/ir.h"
+
+#endif /* TT_HLO_HLO_H */

@@ -1,0 +1,148 @@
+#include "infer_table.h"
+
+#define DOT(...) DIMS(DOT_DIMENSION_NUMBERS, DOT, tt_hlo_dot_dims, __VA_ARGS__)
+#define MATMUL DOT(.lhs_contract = LIST(1), .rhs_contract = LIST(0))
+static const infer_row dots[] = {
+    ROW(DOT_GENERAL, "2x3x4xf32 2x4x5xf32", "2x3x5xf32",
+        ATTRS(DOT(LIST(0), LIST(0), LIST(2), LIST(1)))),
+    ROW(DOT_GENERAL, "?x3x4xf32 2x?x5xf32", "2x3x5xf32", ATTRS(DOT(LIST(0), LIST(0), LIST(2), LIST(1)))),
+    ROW(DOT_GENERAL, "3xf32 4xf32", "3x4xf32", ATTRS(DOT(.lhs_batch = {0}))),
+    ROW(DOT_GENERAL, "3x4xi8 4x5xi8", "3x5xi32", .given = "i32", ATTRS(MATMUL)),
+    ROW(DOT_GENERAL, "3x4xbf16 4x5xbf16", "3x5xbf16", ATTRS(MATMUL)),
+    ROW(DOT_GENERAL, "3x64xf32 32x5xf32", "!dot_general: contracting dims differ: lhs[1]=64, rhs[0]=32", ATTRS(MATMUL)),
+    ROW(DOT_GENERAL, "3x4xf32 4x5xf64", "!element types differ", ATTRS(MATMUL)),
+    ROW(DOT_GENERAL, "3x4xf32 4x5xf32", "!a result of i32 does not fit operands of f32", .given = "i32", ATTRS(MATMUL)),
+    ROW(DOT_GENERAL, "3x4xf32 4x5xf32", "!attribute dot_dimension_numbers is missing"),
+    ROW(DOT_GENERAL, "3x4xf32 4x5xf32", "!dot_dimension_numbers is empty",
+        ATTRS(ATTR(DOT_DIMENSION_NUMBERS, DOT, .dims = NULL))),
+    ROW(DOT_GENERAL, "2x3xf32 2x3xf32", "!counts of batching dims differ: lhs 1, rhs 0",
+        ATTRS(DOT(.lhs_batch = LIST(0)))),
+    ROW(DOT_GENERAL, "2x3xf32 2x3xf32", "!counts of contracting dims differ: lhs 1, rhs 2",
+        ATTRS(DOT(.lhs_contract = LIST(0), .rhs_contract = LIST(0, 1)))),
+    ROW(DOT_GENERAL, "2x3xf32 2x3xf32", "!lhs_contracting_dimensions[0] repeats axis 0",
+        ATTRS(DOT(LIST(0), LIST(0), LIST(0), LIST(1)))),
+    ROW(DOT_GENERAL, "2x3xf32 2x3xf32", "!rhs_contracting_dimensions[0] repeats axis 0",
+        ATTRS(DOT(LIST(0), LIST(0), LIST(1), LIST(0)))),
+    ROW(DOT_GENERAL, "2x3xf32 2x3xf32", "!lhs_batching_dimensions[0] is 2, not in [0, 2)",
+        ATTRS(DOT(.lhs_batch = LIST(2), .rhs_batch = LIST(0)))),
+    ROW(DOT_GENERAL, "2x3xf32 2x3xf32", "!rhs_batching_dimensions[0] is -1, not in [0, 2)",
+        ATTRS(DOT(.lhs_batch = LIST(0), .rhs_batch = LIST(-1)))),
+    ROW(DOT_GENERAL, "2x3xf32 2x3xf32", "!lhs_contracting_dimensions[0] is 64",
+        ATTRS(DOT(.lhs_contract = LIST(64), .rhs_contract = LIST(0)))),
+    ROW(DOT_GENERAL, "2x3xf32 4x3xf32", "!batching dims differ: lhs[0]=2, rhs[0]=4",
+        ATTRS(DOT(LIST(0), LIST(0), LIST(1), LIST(1)))),
+    ROW(DOT_GENERAL, "3x4xf32 4x5xf32", "!precision_config: expected 2 values, got 1",
+        ATTRS(MATMUL, ATTR(PRECISION_CONFIG, ENUMS, .i64s = LIST(0)))),
+    ROW(DOT_GENERAL, "3x4xf32 4x5xf32", "!precision_config[1]: 3 is not a value",
+        ATTRS(MATMUL, ATTR(PRECISION_CONFIG, ENUMS, .i64s = LIST(0, 3)))),
+};
+TEST(hlo_infer, dot_general) { CHECK_ROWS(dots); }
+
+#define GROUPS(features, batches) I64(FEATURE_GROUP_COUNT, features), I64(BATCH_GROUP_COUNT, batches)
+#define NCHW DIMS(DIMENSION_NUMBERS, CONV, tt_hlo_conv_dims, 0, 1, LIST(2, 3), 1, 0, LIST(2, 3), 0, 1, LIST(2, 3))
+#define NC DIMS(DIMENSION_NUMBERS, CONV, tt_hlo_conv_dims, 0, 1, {0}, 1, 0, {0}, 0, 1, {0})
+#define BAD(a, b, c, d) \
+  DIMS(DIMENSION_NUMBERS, CONV, tt_hlo_conv_dims, a, b, LIST(2, 3), c, 0, LIST(2, 3), 0, 1, LIST(2, d))
+static const infer_row convs[] = {
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "2x6x7x7xf32", ATTRS(NCHW, GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x2x3x3xf32", "2x6x5x5xf32",
+        ATTRS(NCHW, GROUPS(2, 1), I64S(WINDOW_STRIDES, 2, 1), MATRIX(PADDING, 2, 1, 1, 0, 0),
+              I64S(RHS_DILATION, 1, 2))),
+    ROW(CONVOLUTION, "4x4x8x8xf32 6x4x3x3xf32", "2x6x13x6xf32",
+        ATTRS(NCHW, GROUPS(1, 2), I64S(LHS_DILATION, 2, 1))),
+    ROW(CONVOLUTION, "2x4x2x9xf32 6x4x3x3xf32", "2x6x0x7xf32", ATTRS(NCHW, GROUPS(1, 1))),
+    ROW(CONVOLUTION, "?x4x?x9xf32 6x4x3x3xf32", "?x6x?x7xf32", ATTRS(NCHW, GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4xi8 6x4xi8", "2x6xi32", .given = "i32", ATTRS(NC, GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2xf32 6xf32", "!expected equal ranks of 2 or more", ATTRS(NC, GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4xf32 6x4x3xf32", "!expected equal ranks", ATTRS(NC, GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4xf32 6x4xf64", "!element types differ", ATTRS(NC, GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4x5xf32 6x4x3xf32", "!input dimensions spatial dimensions: expected 1 numbers, got 2",
+        ATTRS(NCHW, GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!input dimensions[1] repeats axis 0",
+        ATTRS(BAD(0, 0, 1, 3), GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!input dimensions[0] is 4, not in [0, 4)",
+        ATTRS(BAD(4, 0, 1, 3), GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!kernel dimensions[0] repeats axis 2",
+        ATTRS(BAD(0, 1, 2, 3), GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!output dimensions[1] repeats axis 2",
+        ATTRS(BAD(0, 1, 1, 2), GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!attribute feature_group_count is missing", ATTRS(NCHW)),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!feature_group_count is 0", ATTRS(NCHW, GROUPS(0, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!batch_group_count is -1", ATTRS(NCHW, GROUPS(1, -1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x2x3x3xf32", "!one must be 1", ATTRS(NCHW, GROUPS(2, 2))),
+    ROW(CONVOLUTION, "3x4x9x9xf32 6x4x3x3xf32", "!input batch dim 3 is no multiple of batch_group_count 2",
+        ATTRS(NCHW, GROUPS(1, 2))),
+    ROW(CONVOLUTION, "2x5x9x9xf32 6x2x3x3xf32", "!input feature dim 5 is no multiple of feature_group_count 2",
+        ATTRS(NCHW, GROUPS(2, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x3x3x3xf32", "!kernel input feature dim: expected 4 / 1, got 3",
+        ATTRS(NCHW, GROUPS(1, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 5x2x3x3xf32", "!kernel output feature dim 5 is no multiple of feature_group_count 2",
+        ATTRS(NCHW, GROUPS(2, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 5x4x3x3xf32", "!kernel output feature dim 5 is no multiple of batch_group_count 2",
+        ATTRS(NCHW, GROUPS(1, 2))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!window_strides[1] is 0, less than 1",
+        ATTRS(NCHW, GROUPS(1, 1), I64S(WINDOW_STRIDES, 1, 0))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!lhs_dilation: expected 2 numbers, got 1",
+        ATTRS(NCHW, GROUPS(1, 1), I64S(LHS_DILATION, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!rhs_dilation[0] is 0",
+        ATTRS(NCHW, GROUPS(1, 1), I64S(RHS_DILATION, 0, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!window_reversal: expected 2 values, got 1",
+        ATTRS(NCHW, GROUPS(1, 1), ATTR(WINDOW_REVERSAL, BOOLS, .i64s = LIST(1)))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!padding: expected 2x2 numbers",
+        ATTRS(NCHW, GROUPS(1, 1), MATRIX(PADDING, 2, 1, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!padding: expected 2x2 numbers",
+        ATTRS(NCHW, GROUPS(1, 1), MATRIX(PADDING, 4, 1, 1, 1, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!spatial dim 0: 9 padded by -10 and 0 has no size",
+        ATTRS(NCHW, GROUPS(1, 1), MATRIX(PADDING, 2, -10, 0, 0, 0))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!has no size",
+        ATTRS(NCHW, GROUPS(1, 1), I64S(LHS_DILATION, INT64_MAX, 1))),
+};
+TEST(hlo_infer, convolution) { CHECK_ROWS(convs); }
+
+#define FFT(type, ...) ATTRS(ENUM(FFT_TYPE, TT_HLO_FFT_##type), I64S(FFT_LENGTH, __VA_ARGS__))
+static const infer_row ffts[] = {
+    ROW(FFT, "3x8xcomplex<f32>", "3x8xcomplex<f32>", FFT(FFT, 8)),
+    ROW(FFT, "3x8xcomplex<f64>", "3x8xcomplex<f64>", FFT(IFFT, 3, 8)),
+    ROW(FFT, "3x8xf32", "3x5xcomplex<f32>", FFT(RFFT, 8)),
+    ROW(FFT, "3x5xcomplex<f32>", "3x8xf32", FFT(IRFFT, 8)),
+    ROW(FFT, "3x5xcomplex<f32>", "3x9xf32", FFT(IRFFT, 9)),
+    ROW(FFT, "3x0xf32", "3x0xcomplex<f32>", FFT(RFFT, 0)),
+    ROW(FFT, "3x?xf32", "3x5xcomplex<f32>", FFT(RFFT, 8)),
+    ROW(FFT, "3x8xf32", "!FFT: expected a complex operand, got tensor<3x8xf32>", FFT(FFT, 8)),
+    ROW(FFT, "3x8xcomplex<f32>", "!RFFT: expected an f32 or f64 operand", FFT(RFFT, 8)),
+    ROW(FFT, "3x8xbf16", "!RFFT: expected an f32 or f64 operand", FFT(RFFT, 8)),
+    ROW(FFT, "3x8xcomplex<f32>", "!dim 1: fft_length wants 7", FFT(FFT, 7)),
+    ROW(FFT, "3x8xcomplex<f32>", "!dim 1: fft_length wants 5", FFT(IRFFT, 8)),
+    ROW(FFT, "3x8xcomplex<f32>", "!dim 0: fft_length wants 4", FFT(FFT, 4, 8)),
+    ROW(FFT, "3x8xcomplex<f32>", "!fft_length has 3 numbers", FFT(FFT, 1, 3, 8)),
+    ROW(FFT, "1x1x3x8xcomplex<f32>", "!expected 1 to 3 numbers, got 4", FFT(FFT, 1, 1, 3, 8)),
+    ROW(FFT, "3x8xcomplex<f32>", "!fft_length[0] is negative", FFT(FFT, -8)),
+    ROW(FFT, "3x8xcomplex<f32>", "!expected 1 to 3 numbers, got 0",
+        ATTRS(ENUM(FFT_TYPE, TT_HLO_FFT_FFT), EMPTY(FFT_LENGTH))),
+    ROW(FFT, "3x8xcomplex<f32>", "!fft_type: 4 is not a value", ATTRS(ENUM(FFT_TYPE, 4), I64S(FFT_LENGTH, 8))),
+};
+TEST(hlo_infer, fft) { CHECK_ROWS(ffts); }
+
+#define SOLVE(left, transpose)                                                                   \
+  ATTRS(BOOL(LEFT_SIDE, left), BOOL(LOWER, 1), BOOL(UNIT_DIAGONAL, 0), \
+        ENUM(TRANSPOSE_A, TT_HLO_##transpose))
+static const infer_row solvers[] = {
+    ROW(CHOLESKY, "2x4x4xf32", "2x4x4xf32", ATTRS(BOOL(LOWER, 1))),
+    ROW(CHOLESKY, "4x4xcomplex<f32>", "4x4xcomplex<f32>"),
+    ROW(CHOLESKY, "4xf32", "!expected rank 2 or more"),
+    ROW(CHOLESKY, "4x3xf32", "!expected square matrices, got tensor<4x3xf32>"),
+    ROW(CHOLESKY, "4x4xi32", "!expected a float or complex operand"),
+    ROW(CHOLESKY, "4x4xf32", "!lower: expected bool, got i64", ATTRS(I64(LOWER, 1))),
+    ROW(TRIANGULAR_SOLVE, "2x4x4xf32 2x4x3xf32", "2x4x3xf32", SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "2x4x4xf32 2x3x4xf32", "2x3x4xf32", SOLVE(0, ADJOINT)),
+    ROW(TRIANGULAR_SOLVE, "2x4x4xf32 2x4x3xf32", "!sizes differ", SOLVE(0, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "2x4x5xf32 2x4x3xf32", "!sizes differ", SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "3x4x4xf32 2x4x3xf32", "!batch dim 0 differs", SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "4x4xf32 2x4x3xf32", "!expected equal ranks of 2 or more", SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "4xf32 4xf32", "!expected equal ranks of 2 or more", SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "4x4xf32 4x3xf64", "!element types differ", SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "4x4xi32 4x3xi32", "!expected float or complex operands", SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "4x4xf32 4x3xf32", "!transpose_a is TRANSPOSE_INVALID", SOLVE(1, TRANSPOSE_INVALID)),
+    ROW(TRIANGULAR_SOLVE, "4x4xf32 4x3xf32", "!attribute left_side is missing"),
+};
+TEST(hlo_infer, solvers) { CHECK_ROWS(solvers); }

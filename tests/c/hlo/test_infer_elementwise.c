@@ -1,0 +1,100 @@
+#include "infer_table.h"
+
+static const infer_row unary[] = {
+    ROW(ABS, "2x3xf32", "2x3xf32"),
+    ROW(ABS, "2xcomplex<f64>", "2xf64"),
+    ROW(ABS, "2xi1", "!abs: operand 0: expected a signed integer, float or complex type, got tensor<2xi1>"),
+    ROW(ABS, "2xui8", "!got tensor<2xui8>"),
+    ROW(ABS, "f32 f32", "!abs: expected 1 operands, got 2"),
+    ROW(ABS, "", "!expected 1 operands, got 0"),
+    ROW(ABS, "f32", "!expected 1 results, got 2", .results = 2),
+    ROW(ABS, "f32", "!expected no regions, got 1", .regions = {"-> f32"}),
+    ROW(ABS, "token", "!operand 0 is a token"),
+    ROW(COSINE, "?x3xbf16", "?x3xbf16"),
+    ROW(COSINE, "3xi32", "!cosine: operand 0: expected a float or complex type"),
+    ROW(FLOOR, "f16", "f16"),
+    ROW(FLOOR, "complex<f32>", "!floor: operand 0: expected a float type"),
+    ROW(NOT, "4xi1", "4xi1"),
+    ROW(NOT, "4xf32", "!an integer or i1"),
+    ROW(POPCNT, "4xui16", "4xui16"),
+    ROW(POPCNT, "4xi1", "!popcnt: operand 0: expected an integer type"),
+    ROW(NEGATE, "4xui16", "4xui16"),
+    ROW(NEGATE, "4xi1", "!negate: operand 0"),
+    ROW(SIGN, "4xi16", "4xi16"),
+    ROW(SIGN, "4xui16", "!sign: operand 0"),
+    ROW(IS_FINITE, "4xf8E5M2", "4xi1"),
+    ROW(IS_FINITE, "4xi8", "!is_finite: operand 0"),
+    ROW(REAL, "4xcomplex<f32>", "4xf32"),
+    ROW(IMAG, "4xf64", "4xf64"),
+    ROW(IMAG, "4xi64", "!imag: operand 0"),
+    ROW(CHLO_ERF, "4xf32", "4xf32"),
+    ROW(CHLO_ERF, "4xcomplex<f32>", "!erf: operand 0"),
+    ROW(CHLO_ASIN, "4xcomplex<f32>", "4xcomplex<f32>"),
+    ROW(REDUCE_PRECISION, "4xf32", "4xf32", ATTRS(I32(EXPONENT_BITS, 5), I32(MANTISSA_BITS, 0))),
+    ROW(REDUCE_PRECISION, "4xf32", "!exponent_bits is 0", ATTRS(I32(EXPONENT_BITS, 0), I32(MANTISSA_BITS, 0))),
+    ROW(REDUCE_PRECISION, "4xf32", "!mantissa_bits is -1", ATTRS(I32(EXPONENT_BITS, 1), I32(MANTISSA_BITS, -1))),
+    ROW(REDUCE_PRECISION, "4xf32", "!attribute exponent_bits is missing"),
+    ROW(REDUCE_PRECISION, "4xf32", "!exponent_bits: expected i32, got i64", ATTRS(I64(EXPONENT_BITS, 5))),
+    ROW(CONVERT, "2x?xf32", "2x3xi8", .given = "2x3xi8"),
+    ROW(CONVERT, "2x4xf32", "!convert: dims differ: operand is tensor<2x4xf32>, result tensor<2x3xi8>",
+        .given = "2x3xi8"),
+    ROW(CONVERT, "2xf32", "!convert: result 0: dim 0 is negative: -5", .given = "-5xi8"),
+    ROW(CONVERT, "2xf32", "!convert: result 0: the tensor's size in bytes overflows",
+        .given = "4611686018427387904x4xf32"),
+};
+TEST(hlo_infer, unary) { CHECK_ROWS(unary); }
+
+static const infer_row binary[] = {
+    ROW(ADD, "2x3xf32 2x3xf32", "2x3xf32"),
+    ROW(ADD, "2x?xi1 2x3xi1", "2x3xi1"),
+    ROW(ADD, "2x?xi1 ?x3xi1", "2x3xi1"),
+    ROW(ADD, "2x?xi1 2x?xi1", "2x?xi1"),
+    ROW(ADD, "2x3xf32 2x3xf64",
+        "!add: operand types differ: operand 0 is tensor<2x3xf32>, operand 1 is tensor<2x3xf64>"),
+    ROW(ADD, "2x3xf32 2x4xf32", "!add: operand types differ"),
+    ROW(ADD, "2x3xf32 3xf32", "!add: operand types differ"),
+    ROW(AND, "4xi1 4xi1", "4xi1"),
+    ROW(AND, "4xf32 4xf32", "!and: operand 0: expected an integer or i1 type"),
+    ROW(SHIFT_LEFT, "4xui8 4xui8", "4xui8"),
+    ROW(SHIFT_LEFT, "4xi1 4xi1", "!shift_left: operand 0: expected an integer type"),
+    ROW(SUBTRACT, "4xi1 4xi1", "!subtract: operand 0: expected an integer, float or complex type"),
+    ROW(ATAN2, "4xf32 4xf32", "4xf32"),
+    ROW(ATAN2, "4xi32 4xi32", "!atan2: operand 0"),
+    ROW(CHLO_NEXT_AFTER, "4xcomplex<f32> 4xcomplex<f32>", "!next_after: operand 0"),
+    ROW(COMPLEX, "4xf64 4xf64", "4xcomplex<f64>"),
+    ROW(COMPLEX, "4xbf16 4xbf16", "!complex: operand 0: expected f32 or f64"),
+    ROW(COMPLEX, "4xf64 4xf32", "!complex: operand types differ"),
+};
+TEST(hlo_infer, binary) { CHECK_ROWS(binary); }
+
+#define DIRECTION ENUM(COMPARISON_DIRECTION, TT_HLO_LT)
+#define COMPARE_AS(type) ATTRS(DIRECTION, ENUM(COMPARE_TYPE, TT_HLO_COMPARE_##type))
+static const infer_row compare[] = {
+    ROW(COMPARE, "2xf32 2xf32", "2xi1", ATTRS(DIRECTION)),
+    ROW(COMPARE, "2xf32 2xf32", "2xi1", COMPARE_AS(NOTYPE)),
+    ROW(COMPARE, "2xf32 2xf32", "2xi1", COMPARE_AS(TOTALORDER)),
+    ROW(COMPARE, "2xi32 2xi32", "2xi1", COMPARE_AS(SIGNED)),
+    ROW(COMPARE, "2xi1 2xi1", "2xi1", COMPARE_AS(UNSIGNED)),
+    ROW(COMPARE, "2xui32 2xui32", "2xi1", COMPARE_AS(UNSIGNED)),
+    ROW(COMPARE, "2xcomplex<f32> 2xcomplex<f32>", "2xi1", COMPARE_AS(FLOAT)),
+    ROW(COMPARE, "2xcomplex<f32> 2xcomplex<f32>", "!compare_type TOTALORDER does not fit complex<f32>",
+        COMPARE_AS(TOTALORDER)),
+    ROW(COMPARE, "2xi32 2xi32", "!compare_type UNSIGNED does not fit i32", COMPARE_AS(UNSIGNED)),
+    ROW(COMPARE, "2xf32 2xf32", "!attribute comparison_direction is missing"),
+    ROW(COMPARE, "2xf32 2xf32", "!comparison_direction: 6 is not a value", ATTRS(ENUM(COMPARISON_DIRECTION, 6))),
+    ROW(COMPARE, "2xf32 2xf32", "!comparison_direction: expected enum, got i64", ATTRS(I64(COMPARISON_DIRECTION, 0))),
+    ROW(COMPARE, "2xf32 3xf32", "!compare: operand types differ", ATTRS(DIRECTION)),
+};
+TEST(hlo_infer, compare) { CHECK_ROWS(compare); }
+
+static const infer_row ternary[] = {
+    ROW(CLAMP, "f32 2x?xf32 2x3xf32", "2x3xf32"),
+    ROW(CLAMP, "1xf32 2xf32 f32", "!clamp: operand 0: expected a scalar or the dims of tensor<2xf32>"),
+    ROW(CLAMP, "f32 2xf32 f64", "!clamp: element types differ: operand 1 is tensor<2xf32>, operand 2 is tensor<f64>"),
+    ROW(SELECT, "i1 2x?xf32 2x3xf32", "2x3xf32"),
+    ROW(SELECT, "2x3xi1 ?x3xf32 ?x3xf32", "2x3xf32"),
+    ROW(SELECT, "3xi1 2x3xf32 2x3xf32", "!select: operand 0: expected a scalar or the dims"),
+    ROW(SELECT, "2xi8 2xf32 2xf32", "!select: operand 0: expected i1, got tensor<2xi8>"),
+    ROW(SELECT, "i1 2xf32 2xf64", "!select: operand types differ: operand 1 is"),
+};
+TEST(hlo_infer, ternary) { CHECK_ROWS(ternary); }
