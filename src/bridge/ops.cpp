@@ -1,0 +1,601 @@
+/* The boxed kernel that serves every overload with a rule, and the fallback for those without. */
+#include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/Resize.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
+#include <torch/csrc/jit/python/pybind_utils.h>
+#include <torch/library.h>
+
+#include <exception>
+#include <memory>
+
+#include "bridge/tensor.h"
+#include "lower/rule.h"
+
+namespace torch_tpu {
+namespace {
+
+/* A row of tools/gen_overloads.py's table. */
+struct Overload {
+  const char *name, *rule, *types;
+  std::vector<int8_t> args;
+  const char *results;
+  std::vector<int8_t> targets, returns;
+};
+
+using Stack = torch::jit::Stack;
+using c10::IValue;
+
+c10::OperatorHandle find_operator(const char *name) {
+  const std::string text(name);
+  const auto dot = text.find('.');
+  return c10::Dispatcher::singleton().findSchemaOrThrow(text.substr(0, dot).c_str(),
+                                                        dot == std::string::npos ? "" : text.c_str() + dot + 1);
+}
+
+/* One call while it runs: the flattened arguments and what they borrow from. */
+struct Call {
+  const Overload *overload;
+  const c10::OperatorHandle *functional;
+  const IValue *args; /* the overload's, on the stack */
+  tt_rt_call call{};
+  c10::SmallVector<tt_rt_arg, 12> flat;
+  std::vector<std::unique_ptr<tt_rt_arg[]>> lists;
+  std::vector<at::Tensor> moved; /* host index tensors, now on the device */
+  c10::SmallVector<tt_rt_tensor, 4> targets;
+  c10::SmallVector<tt_rt_result, 8> results;
+  c10::Device device{kTpu, -1};
+  size_t tensors = 0;
+  bool resized = false; /* an out= tensor was resized: flatten again */
+  std::exception_ptr thrown;
+};
+
+/* ---- arguments ---- */
+
+void set_number(tt_rt_arg &out, const c10::Scalar &number) {
+  if (number.isComplex()) {
+    const auto value = number.toComplexDouble();
+    out.dtype = TT_C128;
+    out.real = value.real();
+    out.imag = value.imag();
+  } else if (number.isFloatingPoint()) {
+    out.dtype = TT_F64;
+    out.real = number.toDouble();
+  } else {
+    out.dtype = number.isBoolean() ? TT_PRED : TT_S64;
+    out.i = number.isBoolean() ? number.toBool() : number.toLong();
+    out.real = static_cast<double>(out.i);
+  }
+}
+
+void flatten_scalar(tt_rt_arg &out, const IValue &value, bool fixed) {
+  out.kind = TT_RT_SCALAR;
+  out.fixed = fixed;
+  set_number(out, value.toScalar());
+}
+
+/* A tensor of rank 0 in host memory goes along as a number. */
+void flatten_host_scalar(tt_rt_arg &out, const at::Tensor &tensor) {
+  out.kind = TT_RT_HOST_SCALAR;
+  out.wrapped = tensor.unsafeGetTensorImpl()->is_wrapped_number();
+  set_number(out, tensor.item());
+  out.dtype = device_dtype(tensor.scalar_type());
+}
+
+bool is_index_list(const Call &c) {
+  const std::string_view rule(c.overload->rule);
+  return rule.find("index") != std::string_view::npos;
+}
+
+void flatten_tensor(Call &c, tt_rt_arg &out, const at::Tensor &tensor, bool in_list) {
+  if (!tensor.defined())
+    return;
+  if (tensor.device().type() == kTpu) {
+    if (c.device.index() < 0)
+      c.device = tensor.device();
+    TORCH_CHECK(tensor.device() == c.device, "Expected all tensors to be on the same device, but found at least two devices, ",
+                c.device, " and ", tensor.device(), "!");
+    out.kind = TT_RT_TENSOR;
+    out.tensor = view_of(tensor);
+    out.wrapped = tensor.unsafeGetTensorImpl()->is_wrapped_number();
+    c.tensors++;
+    return;
+  }
+  if (tensor.dim() == 0 && tensor.device().is_cpu() && !(in_list && is_index_list(c))) {
+    flatten_host_scalar(out, tensor);
+    return;
+  }
+  TORCH_CHECK(in_list && is_index_list(c) && tensor.device().is_cpu(),
+              "Expected all tensors to be on the same device, but found at least two devices, ",
+              c.device.index() < 0 ? c10::Device(kTpu, current_device()) : c.device, " and ", tensor.device(), "!");
+  c.moved.push_back(tensor.to(c10::Device(kTpu, c.device.index() < 0 ? current_device() : c.device.index())));
+  flatten_tensor(c, out, c.moved.back(), in_list);
+}
+
+void flatten_list(Call &c, tt_rt_arg &out, const IValue &value, char type) {
+  const auto items = value.toListRef();
+  auto flat = std::make_unique<tt_rt_arg[]>(items.size() + 1);
+  for (size_t i = 0; i < items.size(); i++) {
+    flat[i] = tt_rt_arg{};
+    if (items[i].isNone())
+      continue;
+    if (items[i].isTensor())
+      flatten_tensor(c, flat[i], items[i].toTensor(), true);
+    else
+      flatten_scalar(flat[i], items[i], type == 'F');
+  }
+  out.kind = TT_RT_LIST;
+  out.count = items.size();
+  out.items = flat.get();
+  c.lists.push_back(std::move(flat));
+}
+
+/* int[] and float[] are not boxed one by one as toListRef would. */
+template <typename T>
+void flatten_numbers(Call &c, tt_rt_arg &out, const std::vector<T> &items) {
+  auto flat = std::make_unique<tt_rt_arg[]>(items.size() + 1);
+  for (size_t i = 0; i < items.size(); i++) {
+    flat[i] = tt_rt_arg{};
+    flat[i].kind = TT_RT_SCALAR;
+    flat[i].fixed = true;
+    set_number(flat[i], c10::Scalar(static_cast<T>(items[i])));
+  }
+  out.kind = TT_RT_LIST;
+  out.count = items.size();
+  out.items = flat.get();
+  c.lists.push_back(std::move(flat));
+}
+
+void flatten_argument(Call &c, tt_rt_arg &out, const IValue &value, char type) {
+  out = tt_rt_arg{};
+  if (value.isNone())
+    return;
+  switch (type) {
+    case 'T': flatten_tensor(c, out, value.toTensor(), false); break;
+    case 'S': flatten_scalar(out, value, false); break;
+    case 'i': flatten_scalar(out, value, true); break;
+    case 'd':
+      out.kind = TT_RT_DTYPE;
+      out.dtype = device_dtype(value.toScalarType());
+      break;
+    case 's':
+      out.kind = TT_RT_STRING;
+      out.string = value.toStringRef().c_str();
+      break;
+    case 'v':
+      out.kind = TT_RT_OTHER;
+      if (c.device.index() < 0)
+        c.device = c10::Device(kTpu, value.toDevice().has_index() ? value.toDevice().index() : current_device());
+      break;
+    case 'L':
+    case 'R': flatten_list(c, out, value, type); break;
+    case 'F':
+      if (value.isIntList())
+        flatten_numbers(c, out, value.toIntVector());
+      else if (value.isDoubleList())
+        flatten_numbers(c, out, value.toDoubleVector());
+      else
+        flatten_list(c, out, value, type);
+      break;
+    default: out.kind = TT_RT_OTHER; break;
+  }
+}
+
+void add_target(Call &c, const IValue &value) {
+  if (value.isNone() || !value.toTensor().defined()) {
+    c.targets.push_back(tt_rt_tensor{});
+    return;
+  }
+  const auto &tensor = value.toTensor();
+  TORCH_CHECK(tensor.device().type() == kTpu, "Expected all tensors to be on the same device, but found at least two devices, ",
+              c10::Device(kTpu, current_device()), " and ", tensor.device(), "!");
+  if (c.device.index() < 0)
+    c.device = tensor.device();
+  c.targets.push_back(view_of(tensor));
+}
+
+void flatten_targets(Call &c) {
+  const auto &o = *c.overload;
+  size_t last = 0;
+  for (size_t k = 0; k < o.targets.size(); k++)
+    last = o.targets[k] >= 0 ? k + 1 : last;
+  for (size_t k = 0; k < last; k++) {
+    const IValue *value = o.targets[k] >= 0 ? &c.args[o.targets[k]] : nullptr;
+    if (value != nullptr && o.results[k] == 'L') {
+      for (const IValue &item : value->toListRef())
+        add_target(c, item);
+    } else {
+      add_target(c, value != nullptr ? *value : IValue());
+    }
+  }
+}
+
+void flatten(Call &c) {
+  const auto &o = *c.overload;
+  c.flat.resize(o.args.size());
+  c.targets.clear();
+  c.lists.clear();
+  for (size_t i = 0; i < o.args.size(); i++) {
+    if (o.args[i] >= 0)
+      flatten_argument(c, c.flat[i], c.args[o.args[i]], o.types[i]);
+    else
+      c.flat[i] = tt_rt_arg{};
+  }
+  flatten_targets(c);
+}
+
+/* ---- what PyTorch's meta kernel says ---- */
+
+at::Tensor meta_of(const at::Tensor &tensor) {
+  if (!tensor.defined() || tensor.device().type() != kTpu)
+    return tensor;
+  auto meta = at::detail::empty_strided_meta(tensor.sizes(), tensor.strides(), tensor.scalar_type());
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
+    meta.unsafeGetTensorImpl()->set_wrapped_number(true);
+  return meta;
+}
+
+IValue meta_value(const IValue &value, char type) {
+  if (value.isTensor())
+    return meta_of(value.toTensor());
+  if (type == 'v' && value.isDevice())
+    return c10::Device(c10::kMeta);
+  if (type == 'g')
+    return IValue();
+  if (value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    for (const IValue &item : value.toListRef())
+      list.push_back(meta_of(item.toTensor()));
+    return list;
+  }
+  if (type == 'L' && value.isList()) {
+    c10::List<std::optional<at::Tensor>> list;
+    for (const IValue &item : value.toListRef())
+      list.push_back(item.isNone() ? std::optional<at::Tensor>() : std::optional<at::Tensor>(meta_of(item.toTensor())));
+    return list;
+  }
+  return value;
+}
+
+Stack meta_stack(const Call &c) {
+  const auto &arguments = c.functional->schema().arguments();
+  Stack stack;
+  for (size_t i = 0; i < c.overload->args.size(); i++) {
+    const char type = c.overload->types[i];
+    if (c.overload->args[i] >= 0)
+      stack.push_back(meta_value(c.args[c.overload->args[i]], type));
+    else if (arguments[i].name() == "device")
+      stack.push_back(c10::Device(c10::kMeta));
+    else if (arguments[i].name() == "dtype" && !c.targets.empty())
+      stack.push_back(scalar_type_of(c.targets[0].dtype));
+    else
+      stack.push_back(arguments[i].default_value().value_or(IValue()));
+  }
+  return stack;
+}
+
+void add_meta(const IValue &value, std::vector<at::Tensor> &out) {
+  if (value.isTensor())
+    out.push_back(value.toTensor());
+  else if (value.isList())
+    for (const IValue &item : value.toListRef())
+      out.push_back(item.isTensor() ? item.toTensor() : at::Tensor());
+  else
+    out.emplace_back();
+}
+
+void check_written(Call &c, size_t k, const at::Tensor &meta, const at::Tensor &target, bool is_out) {
+  at::assert_no_internal_overlap(target);
+  TORCH_CHECK(c10::canCast(meta.scalar_type(), target.scalar_type()), "result type ", meta.scalar_type(),
+              " can't be cast to the desired output type ", target.scalar_type());
+  if (meta.sizes() == target.sizes())
+    return;
+  TORCH_CHECK(is_out, "output with shape ", target.sizes(), " doesn't match the broadcast shape ", meta.sizes());
+  at::native::resize_output(target, meta.sizes());
+  c.resized = true;
+  (void)k;
+}
+
+/* The tensors that results go to, in order, undefined where a result is new. */
+std::vector<std::pair<at::Tensor, bool>> target_tensors(const Call &c) {
+  std::vector<std::pair<at::Tensor, bool>> out;
+  const auto &o = *c.overload;
+  for (size_t k = 0; k < o.targets.size(); k++) {
+    if (o.targets[k] < 0) {
+      out.emplace_back();
+      continue;
+    }
+    const bool is_out = std::find(o.args.begin(), o.args.end(), o.targets[k]) == o.args.end();
+    std::vector<at::Tensor> tensors;
+    add_meta(c.args[o.targets[k]], tensors);
+    for (auto &tensor : tensors)
+      out.emplace_back(tensor, is_out);
+  }
+  return out;
+}
+
+std::vector<at::Tensor> ask_meta(Call &c) {
+  auto stack = meta_stack(c);
+  std::vector<at::Tensor> metas;
+  {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    c.functional->callBoxed(&stack);
+  }
+  for (const IValue &value : stack)
+    add_meta(value, metas);
+  const auto targets = target_tensors(c);
+  for (size_t i = 0; i < metas.size() && i < targets.size(); i++)
+    if (targets[i].first.defined() && metas[i].defined())
+      check_written(c, i, metas[i], targets[i].first, targets[i].second);
+  return metas;
+}
+
+const int64_t *copy_numbers(tt_arena *arena, c10::IntArrayRef numbers) {
+  return static_cast<const int64_t *>(tt_arena_copy(arena, numbers.data(), numbers.size() * sizeof(int64_t)));
+}
+
+tt_error *store_metas(const std::vector<at::Tensor> &metas, tt_arena *arena, tt_rt_meta **out_metas, size_t *out_count) {
+  auto *out = static_cast<tt_rt_meta *>(tt_arena_array(arena, metas.size(), sizeof(tt_rt_meta)));
+  if (out == nullptr)
+    return tt_error_no_memory(metas.size() * sizeof(tt_rt_meta));
+  for (size_t i = 0; i < metas.size(); i++) {
+    if (!metas[i].defined())
+      continue;
+    out[i].defined = true;
+    out[i].dtype = device_dtype(metas[i].scalar_type());
+    out[i].rank = static_cast<int32_t>(metas[i].dim());
+    out[i].sizes = copy_numbers(arena, metas[i].sizes());
+    out[i].strides = copy_numbers(arena, metas[i].strides());
+    if (out[i].sizes == nullptr || out[i].strides == nullptr)
+      return tt_error_no_memory(static_cast<size_t>(metas[i].dim()) * 16);
+  }
+  *out_metas = out;
+  *out_count = metas.size();
+  return nullptr;
+}
+
+/* The runtime's question. What PyTorch throws is kept and thrown again once the runtime has returned. */
+tt_error *meta_callback(tt_rt_call *call, tt_arena *arena, tt_rt_meta **out_metas, size_t *out_count) {
+  auto *c = static_cast<Call *>(call->context);
+  try {
+    const auto metas = ask_meta(*c);
+    if (c->resized)
+      return tt_error_new(TT_ABORTED, "an output was resized");
+    return store_metas(metas, arena, out_metas, out_count);
+  } catch (const c10::NotImplementedError &) {
+    return nullptr; /* no meta kernel: the rule's own types count */
+  } catch (...) {
+    c->thrown = std::current_exception();
+    return tt_error_new(TT_INVALID_ARGUMENT, "the meta kernel threw");
+  }
+}
+
+/* ---- results ---- */
+
+at::Tensor new_result(const Call &c, const tt_rt_result &result) {
+  if (result.storage == nullptr)
+    return {};
+  const c10::IntArrayRef sizes(result.sizes, static_cast<size_t>(result.rank));
+  const c10::IntArrayRef strides(result.strides, static_cast<size_t>(result.rank));
+  if (result.rows < 0)
+    return wrap_storage(result.storage, scalar_type_of(result.dtype), sizes, strides, c.device);
+  auto counted = sizes.vec();
+  counted[0] = result.rows;
+  return wrap_storage(result.storage, scalar_type_of(result.dtype), counted, strides, c.device);
+}
+
+/* How many results each list among the rule's results has: all lists share what the single tensors leave. */
+size_t list_length(const Call &c) {
+  size_t lists = 0, singles = 0;
+  for (const char *r = c.overload->results; *r != 0; r++)
+    (*r == 'L' ? lists : singles)++;
+  return lists != 0 ? (c.call.results_count - singles) / lists : 0;
+}
+
+IValue take_result(Call &c, size_t wanted) {
+  const size_t length = list_length(c);
+  size_t at = 0;
+  for (size_t k = 0; k < wanted; k++)
+    at += c.overload->results[k] == 'L' ? length : 1;
+  if (c.overload->results[wanted] != 'L') {
+    auto tensor = at < c.call.results_count ? new_result(c, c.results[at]) : at::Tensor();
+    c.results[at].storage = nullptr;
+    if (c.overload->results[wanted] == 'B')
+      return tensor.item().toBool();
+    return tensor;
+  }
+  c10::List<at::Tensor> list;
+  for (size_t i = 0; i < length; i++) {
+    list.push_back(new_result(c, c.results[at + i]));
+    c.results[at + i].storage = nullptr;
+  }
+  return list;
+}
+
+void push_results(Call &c, Stack *stack, size_t args_count) {
+  const auto &o = *c.overload;
+  c10::SmallVector<IValue, 4> out;
+  for (auto r : o.returns)
+    out.push_back(r < 0 ? c.args[-1 - r] : take_result(c, static_cast<size_t>(r)));
+  for (size_t i = 0; i < c.call.results_count; i++)
+    tt_rt_storage_release(c.results[i].storage); /* results that the overload does not return */
+  torch::jit::drop(*stack, args_count);
+  for (auto &value : out)
+    stack->push_back(std::move(value));
+}
+
+/* ---- the kernel ---- */
+
+TpuGenerator *generator_of(const Call &c) {
+  for (size_t i = 0; i < c.overload->args.size(); i++)
+    if (c.overload->types[i] == 'g' && c.overload->args[i] >= 0 && !c.args[c.overload->args[i]].isNone())
+      return generator_or_default(c.args[c.overload->args[i]].toGenerator(), c.device.index());
+  return generator_or_default(std::nullopt, c.device.index());
+}
+
+tt_error *run_call(Call &c) {
+  if ((c.call.rule->traits & TT_LOW_RANDOM) == 0)
+    return tt_rt_run(&c.call);
+  auto *generator = generator_of(c);
+  std::lock_guard<std::mutex> lock(generator->mutex_);
+  c.call.rng = generator->rng();
+  return tt_rt_run(&c.call);
+}
+
+void run_once(Call &c) {
+  flatten(c);
+  if (c.device.index() < 0)
+    c.device = c10::Device(kTpu, current_device());
+  size_t capacity = std::max<size_t>(strlen(c.overload->results), 8);
+  for (const char *r = c.overload->results; *r != 0; r++)
+    capacity += *r == 'L' ? std::max<size_t>(c.tensors, 256) : 0;
+  c.results.resize(capacity);
+  c.call.device = device_at(c.device.index());
+  c.call.args = c.flat.data();
+  c.call.args_count = c.flat.size();
+  c.call.targets = c.targets.data();
+  c.call.targets_count = c.targets.size();
+  c.call.results = c.results.data();
+  c.call.results_capacity = capacity;
+  c.call.context = &c;
+}
+
+class RuleKernel final : public c10::OperatorKernel {
+ public:
+  RuleKernel(const Overload *overload, const tt_low_rule *rule) : overload_(overload), rule_(rule) {}
+
+  void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, Stack *stack) {
+    const size_t count = args_count(stack);
+    Call c;
+    c.overload = overload_;
+    c.functional = functional();
+    c.args = stack->data() + (stack->size() - count);
+    c.call.rule = rule_;
+    refresh_settings(runtime());
+    for (int tries = 0;; tries++) {
+      c.resized = false;
+      run_once(c);
+      tt_error *err = run_call(c);
+      if (c.thrown) {
+        tt_error_free(err);
+        std::rethrow_exception(c.thrown);
+      }
+      if (err == nullptr)
+        break;
+      if (!c.resized || tries > 1)
+        raise_error(err);
+      tt_error_free(err);
+    }
+    push_results(c, stack, count);
+  }
+
+ private:
+  size_t args_count(const Stack *) {
+    if (args_count_ == 0)
+      args_count_ = find_operator(overload_->name).schema().arguments().size();
+    return args_count_;
+  }
+  const c10::OperatorHandle *functional() {
+    if (!functional_)
+      functional_ = std::make_unique<c10::OperatorHandle>(find_operator(overload_->rule));
+    return functional_.get();
+  }
+
+  const Overload *overload_;
+  const tt_low_rule *rule_;
+  size_t args_count_ = 0;
+  std::unique_ptr<c10::OperatorHandle> functional_;
+};
+
+/* ---- overloads without a rule ---- */
+
+/* Python finds PyTorch's decomposition (torch_tpu/_internal/decompose.py). */
+void decompose(const c10::OperatorHandle &op, c10::DispatchKeySet, Stack *stack) {
+  const auto &schema = op.schema();
+  const auto &arguments = schema.arguments();
+  const size_t count = arguments.size();
+  py::gil_scoped_acquire gil;
+  py::tuple args(count);
+  py::dict kwargs;
+  size_t positional = 0;
+  for (size_t i = 0; i < count; i++) {
+    auto value = torch::jit::toPyObject((*stack)[stack->size() - count + i]);
+    if (arguments[i].kwarg_only())
+      kwargs[py::str(arguments[i].name())] = value;
+    else
+      args[positional++] = value;
+  }
+  py::tuple only(positional);
+  for (size_t i = 0; i < positional; i++)
+    only[i] = args[i];
+  auto run = py::module_::import("torch_tpu._internal.decompose").attr("run");
+  py::object result = run(schema.name(), schema.overload_name(), only, kwargs);
+  torch::jit::drop(*stack, count);
+  const auto &returns = schema.returns();
+  if (returns.size() == 1) {
+    stack->push_back(torch::jit::toIValue(result, returns[0].type()));
+    return;
+  }
+  const auto results = py::cast<py::sequence>(result);
+  for (size_t i = 0; i < returns.size(); i++)
+    stack->push_back(torch::jit::toIValue(results[i], returns[i].type()));
+}
+
+/* "train.py:12 in step": the innermost Python frame outside torch and this package. */
+const char *user_line() {
+  static thread_local std::string line;
+  py::gil_scoped_acquire gil;
+  try {
+    line = py::cast<std::string>(py::module_::import("torch_tpu._internal.user_line").attr("current")());
+  } catch (const std::exception &) {
+    return nullptr;
+  }
+  return line.empty() ? nullptr : line.c_str();
+}
+
+const std::vector<Overload> &overloads() {
+#define BRACED(...) __VA_ARGS__
+#define OVERLOAD(name, rule, types, args, results, targets, returns) \
+  {name, rule, types, BRACED args, results, BRACED targets, BRACED returns},
+  static const std::vector<Overload> table = {
+#include "overloads.inc"
+  };
+#undef OVERLOAD
+#undef BRACED
+  return table;
+}
+
+void fall_through(torch::Library &m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+  m.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
+}
+
+}  // namespace
+
+tt_rt_host host_callbacks() {
+  tt_rt_host host{};
+  host.meta = meta_callback;
+  host.user_line = user_line;
+  return host;
+}
+
+void register_kernels() {
+  static torch::Library aten(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
+  static torch::Library any(torch::Library::IMPL, "_", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
+  static torch::Library conjugate(torch::Library::IMPL, "aten", c10::DispatchKey::Conjugate, __FILE__, __LINE__);
+  static torch::Library negative(torch::Library::IMPL, "aten", c10::DispatchKey::Negative, __FILE__, __LINE__);
+  register_tensor_kernels(aten);
+  for (const Overload &overload : overloads()) {
+    const tt_low_rule *rule = tt_low_rule_find(overload.rule);
+    TORCH_INTERNAL_ASSERT(rule != nullptr, "no rule ", overload.rule);
+    aten.impl(overload.name + sizeof("aten::") - 1,
+              torch::CppFunction::makeFromBoxedFunctor(std::make_unique<RuleKernel>(&overload, rule)));
+  }
+  any.fallback(torch::CppFunction::makeFromBoxedFunction<&decompose>());
+  fall_through(conjugate);
+  fall_through(negative);
+}
+
+}  // namespace torch_tpu

@@ -1,0 +1,255 @@
+#include "runtime/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "runtime/internal.h"
+
+int64_t tt_rt_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static char *copy_text(tt_pj_text text) {
+  char *copy = malloc(text.size + 1);
+  if (copy != NULL) {
+    if (text.size != 0)
+      memcpy(copy, text.data, text.size);
+    copy[text.size] = 0;
+  }
+  return copy;
+}
+
+static tt_error *open_devices(tt_rt *rt) {
+  tt_pj_device *const *raw = tt_pj_client_devices(rt->client, &rt->devices_count);
+  rt->devices = calloc(rt->devices_count, sizeof *rt->devices);
+  if (rt->devices == NULL) {
+    rt->devices_count = 0;
+    return tt_error_no_memory(sizeof *rt->devices);
+  }
+  for (size_t i = 0; i < rt->devices_count; i++) {
+    tt_rt_device *device = &rt->devices[i];
+    tt_pj_device_info info;
+    device->rt = rt;
+    device->index = (int)i;
+    device->raw = raw[i];
+    TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, raw[i], &info));
+    device->kind = copy_text(info.kind);
+    device->name = copy_text(info.name);
+    if (device->kind == NULL || device->name == NULL)
+      return tt_error_no_memory(info.kind.size);
+  }
+  return NULL;
+}
+
+tt_error *tt_rt_open(const tt_rt_options *options, tt_rt **out_rt) {
+  tt_error *err = NULL;
+  tt_rt *rt = calloc(1, sizeof *rt);
+  *out_rt = NULL;
+  if (rt == NULL)
+    return tt_error_no_memory(sizeof *rt);
+  pthread_mutex_init(&rt->lock, NULL);
+  rt->host = options->host;
+  rt->precision = TT_HLO_PRECISION_HIGHEST;
+  rt->default_dtype = TT_F32;
+  TT_TRY(tt_pj_plugin_open(options->plugin, options->dirs, options->dirs_count, TT_PJ_USE_DEVICES, &rt->plugin));
+  TT_TRY(tt_pj_client_create(rt->plugin, NULL, 0, &rt->client));
+  rt->platform = copy_text(tt_pj_client_platform_name(rt->client));
+  rt->platform_version = copy_text(tt_pj_client_platform_version(rt->client));
+  if (rt->platform == NULL || rt->platform_version == NULL)
+    TT_TRY(tt_error_no_memory(64));
+  TT_TRY(open_devices(rt));
+  *out_rt = rt;
+  rt = NULL;
+out:
+  tt_rt_close(rt);
+  return err;
+}
+
+static void free_families(tt_rt *rt) {
+  size_t position = 0;
+  for (tt_rt_family *family; (family = tt_map_next(&rt->families, &position)) != NULL;)
+    tt_rt_family_free(family);
+  tt_map_free(&rt->families);
+}
+
+static void free_executables(tt_rt *rt) {
+  size_t position = 0;
+  for (tt_rt_executable *executable; (executable = tt_map_next(&rt->executables, &position)) != NULL;) {
+    tt_pj_executable_free(executable->raw);
+    free(executable);
+  }
+  tt_map_free(&rt->executables);
+}
+
+void tt_rt_close(tt_rt *rt) {
+  if (rt == NULL)
+    return;
+  for (size_t i = 0; i < rt->devices_count; i++)
+    tt_error_free(tt_rt_synchronize(&rt->devices[i]));
+  tt_rt_cache_clear(rt);
+  free_families(rt);
+  free_executables(rt);
+  for (size_t i = 0; i < rt->devices_count; i++) {
+    free(rt->devices[i].kind);
+    free(rt->devices[i].name);
+  }
+  free(rt->devices);
+  free(rt->platform);
+  free(rt->platform_version);
+  free(rt->dump_folder);
+  tt_pj_client_free(rt->client);
+  tt_pj_plugin_free(rt->plugin);
+  pthread_mutex_destroy(&rt->lock);
+  free(rt);
+}
+
+size_t tt_rt_device_count(const tt_rt *rt) { return rt->devices_count; }
+tt_rt_device *tt_rt_device_at(tt_rt *rt, size_t index) {
+  return index < rt->devices_count ? &rt->devices[index] : NULL;
+}
+tt_rt *tt_rt_device_owner(const tt_rt_device *device) { return device->rt; }
+int tt_rt_device_index(const tt_rt_device *device) { return device->index; }
+
+void tt_rt_device_describe(const tt_rt_device *device, tt_rt_device_info *out_info) {
+  const tt_rt *rt = device->rt;
+  out_info->kind = device->kind;
+  out_info->name = device->name;
+  out_info->platform = rt->platform;
+  out_info->platform_version = rt->platform_version;
+  out_info->plugin_path = tt_pj_plugin_path(rt->plugin);
+  tt_pj_plugin_version(rt->plugin, &out_info->pjrt_major, &out_info->pjrt_minor);
+}
+
+/* ---- modes ---- */
+
+tt_rt_mode tt_rt_mode_get(const tt_rt *rt) { return (tt_rt_mode)atomic_load(&rt->mode); }
+
+tt_error *tt_rt_mode_set(tt_rt *rt, tt_rt_mode mode) {
+  tt_error *first = NULL;
+  if (mode == TT_RT_DEFERRED)
+    return tt_error_new(TT_UNIMPLEMENTED, "the deferred eager mode (DEFER_AND_FUSE) is not built yet; use strict");
+  for (size_t i = 0; i < rt->devices_count; i++) {
+    tt_error *err = tt_rt_synchronize(&rt->devices[i]);
+    if (first == NULL)
+      first = err;
+    else
+      tt_error_free(err);
+  }
+  atomic_store(&rt->mode, mode);
+  return first;
+}
+
+void tt_rt_check_nans_set(tt_rt *rt, bool on) { atomic_store(&rt->check_nans, on); }
+tt_hlo_precision tt_rt_precision_get(const tt_rt *rt) { return (tt_hlo_precision)atomic_load(&rt->precision); }
+void tt_rt_precision_set(tt_rt *rt, tt_hlo_precision precision) { atomic_store(&rt->precision, precision); }
+void tt_rt_default_dtype_set(tt_rt *rt, tt_dtype dtype) { atomic_store(&rt->default_dtype, dtype); }
+
+/* ---- waiting ---- */
+
+/* One storage of the device that is not ready yet, retained; NULL when there is none. */
+static tt_rt_storage *find_unready(tt_rt_device *device) {
+  tt_rt *rt = device->rt;
+  tt_rt_storage *found = NULL;
+  pthread_mutex_lock(&rt->lock);
+  for (tt_rt_storage *s = device->storages; s != NULL && found == NULL; s = s->next) {
+    tt_pj_event *event = NULL;
+    tt_error *err = s->buffer != NULL ? tt_pj_buffer_ready(rt->plugin, s->buffer, &event) : NULL;
+    if (err == NULL && event != NULL && !tt_pj_event_is_ready(rt->plugin, event)) {
+      found = s;
+      tt_rt_storage_retain(s);
+    }
+    tt_pj_event_free(rt->plugin, event);
+    tt_error_free(err);
+  }
+  pthread_mutex_unlock(&rt->lock);
+  return found;
+}
+
+bool tt_rt_idle(tt_rt_device *device) {
+  tt_rt_storage *storage = find_unready(device);
+  bool idle = storage == NULL;
+  tt_rt_storage_release(storage);
+  return idle;
+}
+
+tt_error *tt_rt_synchronize(tt_rt_device *device) {
+  tt_error *first = NULL;
+  for (tt_rt_storage *storage; (storage = find_unready(device)) != NULL;) {
+    tt_error *err = tt_rt_storage_await(storage);
+    tt_rt_storage_release(storage);
+    if (first == NULL)
+      first = err;
+    else
+      tt_error_free(err);
+  }
+  return first;
+}
+
+/* ---- statistics and the cache ---- */
+
+void tt_rt_stats_get(tt_rt *rt, tt_rt_stats *out_stats) {
+  pthread_mutex_lock(&rt->lock);
+  *out_stats = rt->stats;
+  out_stats->programs_cached = (int64_t)rt->programs.count;
+  pthread_mutex_unlock(&rt->lock);
+}
+
+void tt_rt_memory_get(tt_rt_device *device, tt_rt_memory *out_memory) {
+  tt_pj_memory_stats stats;
+  tt_error *err = tt_pj_device_memory_stats(device->rt->plugin, device->raw, &stats);
+  pthread_mutex_lock(&device->rt->lock);
+  *out_memory = device->memory;
+  pthread_mutex_unlock(&device->rt->lock);
+  out_memory->reserved = err == NULL ? stats.reserved : -1;
+  out_memory->limit = err == NULL ? stats.limit : -1;
+  tt_error_free(err);
+}
+
+void tt_rt_memory_reset_peak(tt_rt_device *device) {
+  pthread_mutex_lock(&device->rt->lock);
+  device->memory.peak = device->memory.allocated;
+  pthread_mutex_unlock(&device->rt->lock);
+}
+
+void tt_rt_account(tt_rt_storage *storage, int sign) {
+  tt_rt_memory *memory = &storage->device->memory;
+  memory->allocated += sign * storage->size;
+  memory->storages += sign;
+  memory->allocations += sign > 0;
+  if (memory->allocated > memory->peak)
+    memory->peak = memory->allocated;
+}
+
+void tt_rt_cache_clear(tt_rt *rt) {
+  size_t position = 0;
+  pthread_mutex_lock(&rt->lock);
+  for (tt_rt_program *program; (program = tt_map_next(&rt->programs, &position)) != NULL;) {
+    program->stale = true;
+    if (program->running == 0)
+      tt_rt_program_free(rt, program);
+  }
+  tt_map_free(&rt->programs);
+  pthread_mutex_unlock(&rt->lock);
+}
+
+tt_error *tt_rt_dump_set(tt_rt *rt, const char *folder) {
+  char *copy = folder != NULL ? strdup(folder) : NULL;
+  if (folder != NULL && copy == NULL)
+    return tt_error_no_memory(strlen(folder));
+  if (folder != NULL) {
+    tt_error *err = tt_file_make_folder(folder);
+    if (err != NULL) {
+      free(copy);
+      return err;
+    }
+  }
+  pthread_mutex_lock(&rt->lock);
+  free(rt->dump_folder);
+  rt->dump_folder = copy;
+  pthread_mutex_unlock(&rt->lock);
+  return NULL;
+}

@@ -1,0 +1,174 @@
+/* internal.h: what the runtime's files share. */
+#ifndef TT_RUNTIME_INTERNAL_H
+#define TT_RUNTIME_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/map.h"
+#include "runtime/runtime.h"
+
+enum { TT_RT_BASE_RANK = 8 }; /* a buffer has at most so many dims; more are flattened to one */
+
+struct tt_rt_storage {
+  _Atomic int64_t references;
+  tt_rt_device *device;
+  int64_t size;         /* bytes, as PyTorch counts them */
+  /* locked by rt->lock from here on */
+  tt_pj_buffer *buffer; /* NULL: unspecified content */
+  tt_dtype dtype;       /* of the buffer */
+  int32_t rank;
+  int64_t dims[TT_RT_BASE_RANK];
+  const char *op;       /* that made the content, for messages; static */
+  tt_rt_storage *next, *previous; /* in device->storages */
+  uint64_t mark;        /* of the call that met it last: serial of the call... */
+  uint32_t mark_index;  /* ...and its number there */
+};
+
+struct tt_rt_device {
+  tt_rt *rt;
+  int index;
+  tt_pj_device *raw;
+  char *kind, *name;
+  tt_rt_storage *storages; /* locked by rt->lock */
+  tt_rt_memory memory;     /* locked by rt->lock */
+};
+
+struct tt_rt {
+  tt_pj_plugin *plugin;
+  tt_pj_client *client;
+  char *platform, *platform_version;
+  tt_rt_device *devices;
+  size_t devices_count;
+  tt_rt_host host;
+  pthread_mutex_t lock;
+  /* locked by `lock` */
+  tt_map programs;    /* call key -> tt_rt_program */
+  tt_map families;    /* key without scalar values -> tt_rt_family */
+  tt_map executables; /* program text -> tt_rt_executable */
+  tt_rt_stats stats;
+  uint64_t serial;    /* of calls: see tt_rt_storage.mark */
+  _Atomic int mode, precision, default_dtype;
+  _Atomic bool check_nans;
+  char *dump_folder;
+  int64_t dumps;
+};
+
+/* ---- view.c ---- */
+
+/* The tensor `view` of a storage whose content is `base` (any dims; its dtype is the buffer's), as a value of
+ * view->sizes. */
+tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view);
+/* The storage's content after `value` (of the view's dtype and sizes) is written to `view`; dtype is the view's. */
+tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *value);
+/* `value` in the order that `strides` give it in memory: what a storage that it fills alone holds. */
+tt_hlo_value *tt_rt_view_store(tt_hlo_build *b, tt_hlo_value *value, const int64_t *sizes, const int64_t *strides);
+/* Whether the view is the whole storage, each element once. */
+bool tt_rt_view_covers(const tt_rt_tensor *view, int64_t storage_size);
+void tt_rt_view_contiguous_strides(const int64_t *sizes, int32_t rank, int64_t *out_strides);
+
+/* ---- key.c: what a call looks like ---- */
+
+typedef struct tt_rt_slot { /* a scalar that could be a parameter */
+  const tt_rt_arg *arg;
+  bool listed;   /* an element of a list */
+  uint32_t word; /* where its value stands in the key: two words, after its header word */
+} tt_rt_slot;
+
+/* A call taken apart: the key and what a program needs at each run. Reused from call to call; one a thread. */
+typedef struct tt_rt_shape {
+  uint64_t *words;
+  size_t words_count, words_capacity;
+  tt_rt_storage **storages; /* each once, in order of appearance */
+  size_t storages_count, storages_capacity;
+  tt_rt_slot *slots;
+  size_t slots_count, slots_capacity;
+  bool failed; /* out of memory */
+} tt_rt_shape;
+
+/* Fills `shape` for the call; rt->lock is held. */
+TT_NODISCARD tt_error *tt_rt_shape_take(tt_rt *rt, const tt_rt_call *call, tt_rt_shape *shape);
+/* The thread's own, freed with it. NULL when out of memory. */
+tt_rt_shape *tt_rt_shape_of_thread(void);
+/* Takes the values of the promoted slots out of the key; the slot's header word is marked. */
+void tt_rt_shape_promote(tt_rt_shape *shape, const uint8_t *promoted);
+/* Index among shape->storages. */
+uint32_t tt_rt_shape_index(const tt_rt_shape *shape, const tt_rt_storage *storage);
+
+/* ---- program.c: a compiled call ---- */
+
+typedef struct tt_rt_executable {
+  tt_pj_executable *raw;
+  int64_t references; /* programs that use it; locked by rt->lock */
+} tt_rt_executable;
+
+typedef enum tt_rt_param_kind { TT_RT_PARAM_STORAGE, TT_RT_PARAM_FLOATS, TT_RT_PARAM_INTS, TT_RT_PARAM_RNG } tt_rt_param_kind;
+typedef struct tt_rt_param {
+  tt_rt_param_kind kind;
+  uint32_t index; /* STORAGE: in shape->storages */
+  bool donated;
+} tt_rt_param;
+
+typedef enum tt_rt_output_kind { TT_RT_OUTPUT_NEW, TT_RT_OUTPUT_STORAGE, TT_RT_OUTPUT_COUNT, TT_RT_OUTPUT_CHECK } tt_rt_output_kind;
+typedef struct tt_rt_output {
+  tt_rt_output_kind kind;
+  uint32_t index; /* NEW: the result; STORAGE: in shape->storages; CHECK: which */
+  tt_dtype dtype;
+  int32_t rank;
+  int64_t dims[TT_RT_BASE_RANK];
+  int64_t size; /* bytes */
+} tt_rt_output;
+
+typedef struct tt_rt_program {
+  const tt_low_rule *rule;
+  tt_rt_executable *executable; /* NULL: nothing to run, all results are empty */
+  tt_arena arena;               /* of all below */
+  tt_rt_param *params;
+  size_t params_count;
+  tt_rt_output *outputs;
+  size_t outputs_count;
+  tt_rt_result *results;        /* with storage NULL; copied out on each run */
+  bool *counted;                /* [results_count] */
+  size_t results_count;
+  uint32_t *float_slots, *int_slots; /* promoted slots, in the order of their vectors */
+  size_t float_slots_count, int_slots_count;
+  tt_dtype floats_dtype;        /* F32 or F64 */
+  int64_t rng_blocks;
+  tt_code *check_codes;
+  const char **check_messages;
+  size_t checks_count;
+  int64_t running;              /* executions that hold it; locked by rt->lock */
+  bool stale;                   /* left the cache; freed by the last execution */
+} tt_rt_program;
+
+/* Builds the call's program: meta, lower, compile. No lock is held. `promoted` [slots_count] says which scalars are
+ * parameters; a rule that needs one as a number clears it there and `out_program` is NULL: ask again. `metas` NULL:
+ * the host is asked. */
+TT_NODISCARD tt_error *tt_rt_program_build(tt_rt *rt, tt_rt_call *call, const tt_rt_shape *shape, uint8_t *promoted,
+                                           const tt_rt_meta *metas, size_t metas_count, tt_rt_program **out_program);
+/* rt->lock is held. */
+void tt_rt_program_free(tt_rt *rt, tt_rt_program *program);
+
+/* ---- promote.c: which scalars become parameters ---- */
+
+/* What is known of the calls that differ in scalars only. */
+typedef struct tt_rt_family {
+  size_t slots_count;
+  uint8_t *promoted, *fixed; /* [slots_count]; fixed: a rule needs it as a number */
+  uint64_t (*last)[2];       /* the value seen last */
+} tt_rt_family;
+
+/* The family of the call in `shape`, updated by this call's values: a value that changed is promoted. rt->lock held. */
+TT_NODISCARD tt_error *tt_rt_family_update(tt_rt *rt, const tt_rt_shape *shape, tt_rt_family **out_family);
+void tt_rt_family_free(tt_rt_family *family);
+
+/* ---- run.c ---- */
+
+/* tt_rt_run with the results known beforehand. */
+TT_NODISCARD tt_error *tt_rt_run_as(tt_rt_call *call, const tt_rt_meta *metas, size_t metas_count);
+/* Waits for the buffer of a storage that is kept alive by the caller; rt->lock is not held. */
+int64_t tt_rt_now_ns(void);
+/* Counts the storage's content in (+1) or out (-1) of the device's account; rt->lock is held. */
+void tt_rt_account(tt_rt_storage *storage, int sign);
+
+#endif /* TT_RUNTIME_INTERNAL_H */

@@ -1,0 +1,67 @@
+"""Check what the built libraries show: one symbol from the extension, no mutable state in base and hlo.
+
+Usage: check_exports.py BUILD_FOLDER
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXPORTED = {"PyInit__C"}
+NEEDED = re.compile(
+    r"^(libtorch|libtorch_cpu|libtorch_python|libc10|libstdc\+\+|libgcc_s|libc|libm|libdl|libpthread"
+    r"|ld-linux-.*)\.so(\.\d+)?$"
+)
+# Archives that two shared libraries each hold a copy of.
+STATELESS = ("libtt_base.a", "libtt_hlo.a")
+
+
+def output(*command: str | Path) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def extension_offences(library: Path) -> list[str]:
+    lines = output("nm", "-D", "--defined-only", library).splitlines()
+    symbols = {line.split()[-1] for line in lines}
+    missing = re.findall(r" U (tt_\w+)", output("nm", "-D", "--undefined-only", library))
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", library))
+    return (
+        [f"{library}: exports {name}" for name in sorted(symbols - EXPORTED)]
+        + [f"{library}: does not export {name}" for name in sorted(EXPORTED - symbols)]
+        + [f"{library}: {name} is not defined anywhere" for name in missing]
+        + [f"{library}: needs {name}" for name in needed if not NEEDED.match(name)]
+    )
+
+
+def state_offences(archive: Path) -> list[str]:
+    """Constants with addresses in them stand in .data.rel.ro, which the loader makes read-only."""
+    found, member = [], ""
+    for line in output("size", "-A", archive).splitlines():
+        fields = line.split()
+        if line.endswith(":") or "(ex " in line:
+            member = fields[0]
+        elif fields and re.match(r"\.(data|bss|tdata|tbss)(?!\.rel\.ro)", fields[0]):
+            if int(fields[1]) > 0:
+                found.append(f"{archive}: {member} has {fields[1]} bytes of state in {fields[0]}")
+    return found
+
+
+def main() -> int:
+    build = Path(sys.argv[1])
+    extensions = list(build.glob("torch_tpu/_C*.so"))
+    found = []
+    if not extensions and list((ROOT / "src/bridge").glob("*.cpp")):
+        found.append(f"{build}/torch_tpu/_C*.so is not there: build it first")
+    for library in extensions:
+        found += extension_offences(library)
+    for name in STATELESS:
+        if (build / "src" / name).exists():
+            found += state_offences(build / "src" / name)
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""Every environment variable that the package reads, and the only place that reads them."""
+
+import os
+from typing import NamedTuple
+
+
+class Variable(NamedTuple):
+    """One row: where ``reader`` is not ours, we only list it."""
+
+    name: str
+    default: str
+    meaning: str
+    reader: str = "torch_tpu"
+
+
+VARIABLES = (
+    Variable(
+        "TORCH_TPU_PLUGIN",
+        "",
+        "the plugin: a name (tpu, xla_cpu, cuda, neuron, ...) or a path; else TPU_LIBRARY_PATH, "
+        "else tpu where one is attached, else xla_cpu",
+    ),
+    Variable("TPU_LIBRARY_PATH", "", "path of the plugin to open"),
+    Variable(
+        "TORCH_TPU_FALLBACK",
+        "error",
+        "what an operator does that the device lacks: error, or run on the host: warn or silent",
+    ),
+    Variable(
+        "TORCH_TPU_LAUNCH_BLOCKING",
+        "0",
+        "1: start in EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING: wait after each operator, check "
+        "bounds",
+    ),
+    Variable(
+        "TORCH_TPU_ENABLE_DEBUG_CHECKS",
+        "0",
+        "1: as TORCH_TPU_LAUNCH_BLOCKING=1, and fail on the first NaN that an operator makes",
+    ),
+    Variable(
+        "TORCH_TPU_DEFER_AND_FUSE",
+        "0",
+        "1: asks for EagerMode.DEFER_AND_FUSE, which is not built yet: warns and runs without it",
+    ),
+    Variable("TORCH_TPU_DUMP", "", "folder: every program compiled is written there as text"),
+    Variable("TORCH_DEVICE_BACKEND_AUTOLOAD", "1", "0: import torch does not load us", "torch"),
+    Variable("TPU_VISIBLE_CHIPS", "", "chips that this process may use", "libtpu"),
+    Variable("LIBTPU_INIT_ARGS", "", "options of the TPU runtime", "libtpu"),
+    Variable("XLA_FLAGS", "", "options of the XLA compiler", "XLA plugins"),
+)
+
+_ROWS = {variable.name: variable for variable in VARIABLES}
+
+
+def get(name: str) -> str:
+    """Return the value of a variable of the table, its default where it is not set or empty."""
+    return os.environ.get(name, "") or _ROWS[name].default
+
+
+def flag(name: str) -> bool:
+    """Return whether a variable of the table says yes."""
+    return get(name).lower() in ("1", "true", "yes", "on")
+
+
+def choice(name: str, values: tuple[str, ...]) -> str:
+    """Return a variable of the table that must be one of ``values``.
+
+    Raises:
+        ValueError: it is none of them.
+    """
+    value = get(name).lower()
+    if value not in values:
+        raise ValueError(f"{name}={value}: expected one of {', '.join(values)}")
+    return value

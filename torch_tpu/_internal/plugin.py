@@ -1,0 +1,75 @@
+"""Which PJRT plugin the process uses, and where plugins are looked for."""
+
+import glob
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from torch_tpu import _C
+from torch_tpu._internal import env
+
+# PCI ids of Google's TPUs (v2 and v3, v4, v5p, v5e, v6e, 7x); its network cards share the vendor.
+_GOOGLE = "0x1ae0"
+_TPUS = {"0x0027", "0x005e", "0x0062", "0x0063", "0x006f", "0x0076"}
+
+
+class Choice(NamedTuple):
+    """A plugin and what made it the one."""
+
+    plugin: str
+    reason: str
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def tpu_is_attached() -> bool:
+    """Return whether this machine has a TPU, without touching it."""
+    if glob.glob("/dev/accel[0-9]*"):
+        return True
+    if not glob.glob("/dev/vfio/[0-9]*"):
+        return False
+    devices = Path("/sys/bus/pci/devices").glob("*")
+    return any(_read(d / "vendor") == _GOOGLE and _read(d / "device") in _TPUS for d in devices)
+
+
+def choose() -> Choice:
+    """Return the plugin that the environment and the machine ask for."""
+    for name in ("TORCH_TPU_PLUGIN", "TPU_LIBRARY_PATH"):
+        if value := env.get(name):
+            is_file = "/" not in value and name == "TPU_LIBRARY_PATH"
+            return Choice(os.path.abspath(value) if is_file else value, name)
+    if tpu_is_attached():
+        return Choice("tpu", "a TPU is attached")
+    return Choice("xla_cpu", "no accelerator is attached")
+
+
+def folders() -> list[str]:
+    """Return the folders in which a plugin is looked for by name."""
+    return [path for path in dict.fromkeys(map(os.path.abspath, sys.path)) if os.path.isdir(path)]
+
+
+def _expected_devices(plugin: str) -> int:
+    """Return how many devices the plugin will have, 0 where only it can tell."""
+    asks_for_more = "xla_force_host_platform_device_count" in env.get("XLA_FLAGS")
+    return 1 if plugin == "xla_cpu" and not asks_for_more else 0
+
+
+def configure() -> None:
+    """Tell the extension which plugin to open when one is needed."""
+    plugin = choose().plugin
+    _C.configure(plugin, folders(), _expected_devices(plugin))
+
+
+def path() -> str:
+    """Return the file of the chosen plugin.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    return _C.find_plugin(choose().plugin, folders())

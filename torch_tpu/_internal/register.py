@@ -1,0 +1,44 @@
+"""Registers the device with PyTorch, once a process."""
+
+import atexit
+
+import torch
+
+_BUILT_FOR = "2.13"
+
+
+def _load_extension():
+    """Import ``torch_tpu._C``, or say why it cannot be."""
+    try:
+        from torch_tpu import _C
+    except ImportError as error:
+        if not torch.__version__.startswith(_BUILT_FOR + "."):
+            raise ImportError(
+                f"torch_tpu is built for PyTorch {_BUILT_FOR}, this is {torch.__version__}: "
+                f"install the torch_tpu for it, or torch=={_BUILT_FOR}.*"
+            ) from error
+        raise ImportError(
+            f"torch_tpu's extension cannot be loaded ({error}); build it: pip install . (or make "
+            "build) in its source tree"
+        ) from error
+    return _C
+
+
+def register() -> None:
+    """Make ``tpu`` a device of PyTorch and ``torch.tpu`` its module. A second call does nothing."""
+    if hasattr(torch, "tpu"):
+        return
+    torch.utils.rename_privateuse1_backend("tpu")
+    extension = _load_extension()
+
+    from torch_tpu._internal import dlpack, plugin, settings
+
+    plugin.configure()
+    settings.apply_environment()
+    from torch_tpu import tpu
+
+    torch._register_device_module("tpu", tpu)
+    torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    dlpack.install()
+    # Before the plugin's threads meet an interpreter that is gone.
+    atexit.register(extension.shut_down)
