@@ -89,6 +89,8 @@ opinfo: build
 	$(PY) -m pytest tests/conformance/test_opinfo.py
 
 aot: build $(VENV)/.tt-aot
+	TT_TEST_LIBTPU=$$($(PY) -c 'import libtpu; print(libtpu.get_library_path())') \
+	  ctest --test-dir $(BUILD) --output-on-failure -R c.pjrt
 	$(PY) -m pytest tests/conformance/test_aot.py
 
 $(VENV)/.tt-aot: $(VENV)/.tt-package

@@ -1,4 +1,4 @@
-"""Check what the built libraries show: one symbol from the extension, no mutable state in base and hlo.
+"""Check that the extension exports one symbol, and that base and hlo have no mutable state.
 
 Usage: check_exports.py BUILD_FOLDER
 """

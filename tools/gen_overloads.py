@@ -6,12 +6,12 @@ A rule lowers a functional overload. In-place, `out=` and other mutating overloa
 finds, in the schemas of the installed torch, which functional overload each of them is a form of, which argument receives
 which result, and what the overload returns. The bridge registers one kernel for each row.
 
-A row: OVERLOAD(name, rule, types, args, results, targets, returns) where
+A row: OVERLOAD(name, rule, types, args, results, targets, returns_count, returns) where
     types    a letter for each argument of the rule: see TYPES
     args     for each argument of the rule, where it stands in the overload's arguments, -1 for its default
-    results  a letter for each result of the rule: T a tensor, L a list
+    results  a letter for each result of the rule: see RESULTS
     targets  for each result of the rule, the argument that receives it, or -1 for a new tensor
-    returns  for each result of the overload: k >= 0 result k of the rule; -1-k argument k; `B` results are read as bool
+    returns  for each result of the overload: k >= 0 result k of the rule; -1-k argument k
 """
 
 import argparse
@@ -28,6 +28,8 @@ TYPES = {
     "List[Tensor]": "L", "List[Optional[Tensor]]": "L", "List[int]": "F", "List[float]": "F", "List[bool]": "F",
     "List[number]": "R", "Layout": "o", "Device": "v", "MemoryFormat": "o", "Dimname": "o", "Storage": "o", "Stream": "o",
 }
+# T tensor, L list of tensors, B tensor that is read as a bool, i int
+RESULTS = {"Tensor": "T", "List": "L", "bool": "B", "int": "i"}
 TENSOR_OPTIONS = {"dtype", "layout", "device", "pin_memory"}
 # Mutating overloads whose functional form has another name, or whose schema does not say that they mutate:
 # {overload: (rule, {result of the rule: argument that receives it})}; None: as the schema says.
@@ -141,14 +143,14 @@ def row(name, overload, rule_name, rule, hidden):
         return None
     returns = returns_of(overload, targets)
     types = [letter(a) for a in rule.arguments]
-    results = ["L" if str(r.type).startswith("List") else "B" if str(r.type) == "bool" else "T" for r in rule.returns]
+    results = [RESULTS.get(str(r.type).replace("SymInt", "int").split("[")[0], "T") for r in rule.returns]
     if returns is None or None in types:
         return None
 
     def braces(values):
-        return "{" + ", ".join(map(str, values)) + "}"
-    return (f'OVERLOAD("{name}", "{rule_name}", "{"".join(types)}", ({braces(places)}), "{"".join(results)}", '
-            f"({braces(targets)}), ({braces(returns)}))")
+        return "(" + (", ".join(map(str, values)) or "0") + ")"  # C has no empty array
+    return (f'OVERLOAD("{name}", "{rule_name}", "{"".join(types)}", {braces(places)}, "{"".join(results)}", '
+            f"{braces(targets)}, {len(returns)}, {braces(returns)})")
 
 
 def main():

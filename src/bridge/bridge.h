@@ -40,8 +40,8 @@ struct Settings {
   std::optional<tt_hlo_precision>
       precision;    /* none: torch.get_float32_matmul_precision() decides */
   std::string dump; /* folder for programs; empty: none */
-  int expected_devices =
-      0; /* how many the plugin will have, where that is known before it is loaded; else 0 */
+  /* Uses so many of the plugin's devices. 0: all, and it must be loaded to count them. */
+  int devices = 0;
 };
 Settings settings();
 /* Throws, and changes nothing, where the runtime is open and the change touches the plugin. */
@@ -87,7 +87,7 @@ class WithoutGil {
 tt_rt_device *device_at(c10::DeviceIndex index);
 c10::DeviceIndex current_device() noexcept; /* of this thread; opens nothing */
 void set_device(c10::DeviceIndex index);
-/* 0 where the runtime cannot be opened. Opens it only where settings().expected_devices is 0. */
+/* 0 where the runtime cannot be opened. Opens it only where settings().devices is 0. */
 c10::DeviceIndex device_count() noexcept;
 
 /* ---- dtypes (device.cpp) ---- */

@@ -24,6 +24,7 @@ struct State {
   std::mutex lock; /* of `settings`, and held while the runtime opens */
   Settings settings;
   std::atomic<tt_rt *> rt{nullptr};
+  std::atomic<size_t> devices{0}; /* that are used, of those that `rt` has */
   std::atomic<bool> bad_fork{false};
   std::atomic<int> precision{-1}; /* settings.precision, -1 for none, for refresh_settings */
   std::atomic<int> told_precision{-1}, told_dtype{-1};
@@ -82,6 +83,11 @@ tt_rt *open_runtime(const Settings &wanted) {
   return rt;
 }
 
+size_t devices_used(const tt_rt *rt, const Settings &wanted) {
+  size_t count = tt_rt_device_count(rt);
+  return wanted.devices > 0 ? std::min(count, static_cast<size_t>(wanted.devices)) : count;
+}
+
 tt_rt *runtime_slow() {
   WithoutGil nogil;
   State &s = state();
@@ -93,6 +99,7 @@ tt_rt *runtime_slow() {
   tt_rt *rt = s.rt.load();
   if (rt == nullptr) {
     rt = open_runtime(s.settings);
+    s.devices = devices_used(rt, s.settings);
     s.rt.store(rt, std::memory_order_release);
   }
   return rt;
@@ -244,17 +251,16 @@ c10::DeviceIndex current_device() noexcept { return current_index; }
 
 c10::DeviceIndex device_count() noexcept {
   try {
-    tt_rt *rt = state().rt.load();
-    if (rt == nullptr) {
+    if (!runtime_is_open()) {
       Settings wanted = settings();
       if (in_bad_fork() || !plugin_is_there(wanted))
         return 0;
       /* PyTorch asks at the first backward of any program: do not load a plugin for a CPU one. */
-      if (wanted.expected_devices > 0)
-        return static_cast<c10::DeviceIndex>(wanted.expected_devices);
-      rt = runtime();
+      if (wanted.devices > 0)
+        return static_cast<c10::DeviceIndex>(wanted.devices);
+      runtime();
     }
-    return static_cast<c10::DeviceIndex>(tt_rt_device_count(rt));
+    return static_cast<c10::DeviceIndex>(state().devices.load());
   } catch (...) {
     return 0;
   }
@@ -264,10 +270,10 @@ tt_rt_device *device_at(c10::DeviceIndex index) {
   tt_rt *rt = runtime();
   if (index < 0)
     index = current_index;
-  tt_rt_device *device = tt_rt_device_at(rt, static_cast<size_t>(index));
-  TORCH_CHECK(device != nullptr, "tpu: no device of index ", static_cast<int>(index),
-              ": there are ", tt_rt_device_count(rt));
-  return device;
+  size_t count = state().devices.load(std::memory_order_relaxed);
+  TORCH_CHECK(static_cast<size_t>(index) < count, "tpu: no device of index ",
+              static_cast<int>(index), ": there are ", count);
+  return tt_rt_device_at(rt, static_cast<size_t>(index));
 }
 
 void set_device(c10::DeviceIndex index) {

@@ -1,6 +1,7 @@
 /* Memory: allocators of the device and of pinned host memory, and their statistics. */
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <torch/library.h>
 #include <unistd.h>
 
 #include <array>
@@ -219,6 +220,10 @@ c10::DataPtr data_ptr_of(tt_rt_storage *taken, c10::Device device) {
 }
 
 void register_memory() {
+  static torch::Library aten(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__,
+                             __LINE__);
+  /* One queue a device: memory is never given back before the work that uses it was queued. */
+  aten.impl("record_stream", +[](at::Tensor &, c10::Stream) {});
   c10::SetAllocator(kTpu, the_device_allocator());
   at::setHostAllocator(kTpu, the_host_allocator());
 }

@@ -14,12 +14,11 @@ namespace py = pybind11;
 
 /* ---- set-up ---- */
 
-void configure(const std::string &plugin, const std::vector<std::string> &dirs,
-               int expected_devices) {
+void configure(const std::string &plugin, const std::vector<std::string> &dirs, int devices) {
   update_settings([&](Settings &s) {
     s.plugin = plugin;
     s.dirs = dirs;
-    s.expected_devices = expected_devices;
+    s.devices = devices;
   });
 }
 
@@ -168,8 +167,7 @@ auto wait(Function function) {
 }
 
 void define(py::module_ &m) {
-  m.def("configure", call(&configure), py::arg("plugin"), py::arg("dirs"),
-        py::arg("expected_devices"));
+  m.def("configure", call(&configure), py::arg("plugin"), py::arg("dirs"), py::arg("devices"));
   m.def("find_plugin", call(&find_plugin));
   m.def("plugin_names", call(&plugin_names));
   m.def("is_available", call(&is_available));

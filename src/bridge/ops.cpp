@@ -3,7 +3,10 @@
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/DispatchStub.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/transformers/attention.h>
+#include <ATen/SDPBackend.h>
 #include <c10/core/ScalarTypeToTypeMeta.h>
 #include <torch/csrc/jit/python/pybind_utils.h>
 #include <torch/library.h>
@@ -11,20 +14,14 @@
 #include <exception>
 #include <memory>
 
+#include "bridge/overloads.h"
 #include "bridge/tensor.h"
 #include "lower/rule.h"
 
 namespace torch_tpu {
 namespace {
 
-/* A row of tools/gen_overloads.py's table. */
-struct Overload {
-  const char *name, *rule, *types;
-  std::vector<int8_t> args;
-  const char *results;
-  std::vector<int8_t> targets, returns;
-};
-
+using Overload = tt_bridge_overload;
 using Stack = torch::jit::Stack;
 using c10::IValue;
 
@@ -199,7 +196,7 @@ void add_target(Call &c, const IValue &value) {
 void flatten_targets(Call &c) {
   const auto &o = *c.overload;
   size_t last = 0;
-  for (size_t k = 0; k < o.targets.size(); k++)
+  for (size_t k = 0; k < o.targets_count; k++)
     last = o.targets[k] >= 0 ? k + 1 : last;
   for (size_t k = 0; k < last; k++) {
     const IValue *value = o.targets[k] >= 0 ? &c.args[o.targets[k]] : nullptr;
@@ -214,10 +211,10 @@ void flatten_targets(Call &c) {
 
 void flatten(Call &c) {
   const auto &o = *c.overload;
-  c.flat.resize(o.args.size());
+  c.flat.resize(o.args_count);
   c.targets.clear();
   c.lists.clear();
-  for (size_t i = 0; i < o.args.size(); i++) {
+  for (size_t i = 0; i < o.args_count; i++) {
     if (o.args[i] >= 0)
       flatten_argument(c, c.flat[i], c.args[o.args[i]], o.types[i]);
     else
@@ -262,7 +259,7 @@ IValue meta_value(const IValue &value, char type) {
 Stack meta_stack(const Call &c) {
   const auto &arguments = c.functional->schema().arguments();
   Stack stack;
-  for (size_t i = 0; i < c.overload->args.size(); i++) {
+  for (size_t i = 0; i < c.overload->args_count; i++) {
     const char type = c.overload->types[i];
     if (c.overload->args[i] >= 0)
       stack.push_back(meta_value(c.args[c.overload->args[i]], type));
@@ -302,12 +299,12 @@ void check_written(Call &c, size_t k, const at::Tensor &meta, const at::Tensor &
 std::vector<std::pair<at::Tensor, bool>> target_tensors(const Call &c) {
   std::vector<std::pair<at::Tensor, bool>> out;
   const auto &o = *c.overload;
-  for (size_t k = 0; k < o.targets.size(); k++) {
+  for (size_t k = 0; k < o.targets_count; k++) {
     if (o.targets[k] < 0) {
       out.emplace_back();
       continue;
     }
-    const bool is_out = std::find(o.args.begin(), o.args.end(), o.targets[k]) == o.args.end();
+    const bool is_out = std::find(o.args, o.args + o.args_count, o.targets[k]) == o.args + o.args_count;
     std::vector<at::Tensor> tensors;
     add_meta(c.args[o.targets[k]], tensors);
     for (auto &tensor : tensors)
@@ -399,6 +396,8 @@ IValue take_result(Call &c, size_t wanted) {
   size_t at = 0;
   for (size_t k = 0; k < wanted; k++)
     at += c.overload->results[k] == 'L' ? length : 1;
+  if (c.overload->results[wanted] == 'i')
+    return at < c.call.results_count ? c.results[at].rows : 0;
   if (c.overload->results[wanted] != 'L') {
     auto tensor = at < c.call.results_count ? new_result(c, c.results[at]) : at::Tensor();
     c.results[at].storage = nullptr;
@@ -417,8 +416,10 @@ IValue take_result(Call &c, size_t wanted) {
 void push_results(Call &c, Stack *stack, size_t args_count) {
   const auto &o = *c.overload;
   c10::SmallVector<IValue, 4> out;
-  for (auto r : o.returns)
+  for (size_t k = 0; k < o.returns_count; k++) {
+    const auto r = o.returns[k];
     out.push_back(r < 0 ? c.args[-1 - r] : take_result(c, static_cast<size_t>(r)));
+  }
   for (size_t i = 0; i < c.call.results_count; i++)
     tt_rt_storage_release(c.results[i].storage); /* results that the overload does not return */
   torch::jit::drop(*stack, args_count);
@@ -429,7 +430,7 @@ void push_results(Call &c, Stack *stack, size_t args_count) {
 /* ---- the kernel ---- */
 
 TpuGenerator *generator_of(const Call &c) {
-  for (size_t i = 0; i < c.overload->args.size(); i++)
+  for (size_t i = 0; i < c.overload->args_count; i++)
     if (c.overload->types[i] == 'g' && c.overload->args[i] >= 0 && !c.args[c.overload->args[i]].isNone())
       return generator_or_default(c.args[c.overload->args[i]].toGenerator(), c.device.index());
   return generator_or_default(std::nullopt, c.device.index());
@@ -555,16 +556,11 @@ const char *user_line() {
   return line.empty() ? nullptr : line.c_str();
 }
 
-const std::vector<Overload> &overloads() {
-#define BRACED(...) __VA_ARGS__
-#define OVERLOAD(name, rule, types, args, results, targets, returns) \
-  {name, rule, types, BRACED args, results, BRACED targets, BRACED returns},
-  static const std::vector<Overload> table = {
-#include "overloads.inc"
-  };
-#undef OVERLOAD
-#undef BRACED
-  return table;
+/* Fused attention wherever its rule can: without dropout. */
+int64_t choose_attention(const at::Tensor &query, const at::Tensor &, const at::Tensor &, const std::optional<at::Tensor> &,
+                         double dropout, bool, std::optional<double>, bool) {
+  const bool fused = dropout == 0.0 && query.dim() == 4;
+  return static_cast<int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
 }
 
 void fall_through(torch::Library &m) {
@@ -581,13 +577,22 @@ tt_rt_host host_callbacks() {
   return host;
 }
 
+}  // namespace torch_tpu
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &torch_tpu::choose_attention)
+}
+
+namespace torch_tpu {
+
 void register_kernels() {
   static torch::Library aten(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
   static torch::Library any(torch::Library::IMPL, "_", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
   static torch::Library conjugate(torch::Library::IMPL, "aten", c10::DispatchKey::Conjugate, __FILE__, __LINE__);
   static torch::Library negative(torch::Library::IMPL, "aten", c10::DispatchKey::Negative, __FILE__, __LINE__);
   register_tensor_kernels(aten);
-  for (const Overload &overload : overloads()) {
+  for (size_t i = 0; i < tt_bridge_overloads_count; i++) {
+    const Overload &overload = tt_bridge_overloads[i];
     const tt_low_rule *rule = tt_low_rule_find(overload.rule);
     TORCH_INTERNAL_ASSERT(rule != nullptr, "no rule ", overload.rule);
     aten.impl(overload.name + sizeof("aten::") - 1,

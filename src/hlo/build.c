@@ -252,6 +252,7 @@ tt_hlo_region *tt_hlo_region_open(tt_hlo_build *b, const tt_hlo_type *args, size
   region->args_count = (uint32_t)args_count;
   for (size_t i = 0; i < args_count; i++) {
     region->args[i].type = args[i];
+    region->args[i].type.dims = tt_hlo_build_list(b, args[i].dims, (size_t)args[i].rank).items;
     region->args[i].index = (uint32_t)i;
   }
   region->outer = b->region;

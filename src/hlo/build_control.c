@@ -28,11 +28,12 @@ void tt_hlo_custom_call(tt_hlo_build *b, const char *target, const char *backend
                         tt_hlo_value *const *operands, size_t operands_count, const tt_hlo_type *types,
                         size_t results_count, tt_hlo_value **results) {
   tt_arena *arena = &b->module->arena;
+  const char *config = backend_config != NULL ? backend_config : "";
   tt_hlo_attr attrs[] = {
       {.name = TT_HLO_CALL_TARGET_NAME, .kind = TT_HLO_ATTR_STRING, .text = tt_arena_text(arena, target, strlen(target))},
       {.name = TT_HLO_BACKEND_CONFIG,
        .kind = TT_HLO_ATTR_STRING,
-       .text = tt_arena_text(arena, backend_config, strlen(backend_config))},
+       .text = tt_arena_text(arena, config, strlen(config))},
       {.name = TT_HLO_API_VERSION, .kind = TT_HLO_ATTR_I32, .i64 = api_version},
       {.name = TT_HLO_HAS_SIDE_EFFECT, .kind = TT_HLO_ATTR_BOOL}};
   if (attrs[0].text == NULL || attrs[1].text == NULL)

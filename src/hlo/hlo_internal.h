@@ -85,6 +85,11 @@ TT_NODISCARD tt_error *tt_hlo_check_sorted(const tt_hlo_op *op, const char *what
 static inline const tt_hlo_type *tt_hlo_operand(const tt_hlo_op *op, uint32_t i) {
   return &op->operands[i]->type;
 }
+/* No reader of the type goes astray; tt_hlo_type_check looks at the dims too. */
+static inline bool tt_hlo_type_sound(const tt_hlo_type *type) {
+  return type->token || ((unsigned)type->dtype < TT_DTYPE_COUNT && type->rank >= 0 &&
+                         type->rank <= TT_HLO_RANK_MAX && (type->rank == 0 || type->dims != NULL));
+}
 static inline bool tt_hlo_axis_in(uint64_t seen, int64_t axis) { return (seen >> axis & 1) != 0; }
 static inline bool tt_hlo_dim_agrees(int64_t a, int64_t b) {
   return a == b || a == TT_HLO_DYNAMIC || b == TT_HLO_DYNAMIC;

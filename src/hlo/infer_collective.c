@@ -45,7 +45,8 @@ static tt_error *check_groups(tt_arena *arena, const tt_hlo_op *op, int64_t *out
   return check_unique(arena, op, "replica_groups", groups->i64s.items, groups->i64s.count, 1);
 }
 
-/* How a collective changes dims: those of `up_axis` are multiplied, then those of `down_axis` divided. No axis: -1. */
+/* How a collective changes dims: those of `up_axis` are multiplied, then those of `down_axis`
+ * divided. No axis: -1. */
 typedef struct scaling {
   int64_t up_axis, up, down_axis, down;
 } scaling;
@@ -125,14 +126,15 @@ static tt_error *all_to_all_scaling(const tt_hlo_op *op, int64_t group, scaling 
 static tt_error *find_scaling(const tt_hlo_op *op, int64_t group, scaling *out_scaling) {
   *out_scaling = (scaling){-1, group, -1, group};
   switch (op->code) {
-  case TT_HLO_ALL_GATHER:
-    return need_axis(op, TT_HLO_ALL_GATHER_DIM, &out_scaling->up_axis); /* all_gather_c1 */
-  case TT_HLO_REDUCE_SCATTER:
-    return need_axis(op, TT_HLO_SCATTER_DIMENSION, &out_scaling->down_axis); /* reduce_scatter_c2 */
-  case TT_HLO_ALL_TO_ALL:
-    return all_to_all_scaling(op, group, out_scaling);
-  default:
-    return NULL;
+    case TT_HLO_ALL_GATHER:
+      return need_axis(op, TT_HLO_ALL_GATHER_DIM, &out_scaling->up_axis); /* all_gather_c1 */
+    case TT_HLO_REDUCE_SCATTER:
+      return need_axis(op, TT_HLO_SCATTER_DIMENSION,
+                       &out_scaling->down_axis); /* reduce_scatter_c2 */
+    case TT_HLO_ALL_TO_ALL:
+      return all_to_all_scaling(op, group, out_scaling);
+    default:
+      return NULL;
   }
 }
 

@@ -14,8 +14,11 @@ tt_error *tt_hlo_region_return(const tt_hlo_op *op, uint32_t i, const char *what
                "%s does not end in a return", what);
   *out_return = region->last;
   for (uint32_t k = 0; k < region->last->operands_count; k++)
-    TT_HLO_CHECK(region->last->operands[k] != NULL, "%s: value %u of the return is missing", what,
-                 k);
+    TT_HLO_CHECK(
+        region->last->operands[k] != NULL && tt_hlo_type_sound(&region->last->operands[k]->type),
+        "%s: value %u of the return is malformed", what, k);
+  for (uint32_t k = 0; k < region->args_count; k++)
+    TT_HLO_CHECK(tt_hlo_type_sound(&region->args[k].type), "%s: argument %u is malformed", what, k);
   return NULL;
 }
 
@@ -45,7 +48,8 @@ tt_error *tt_hlo_check_reducer(const tt_hlo_op *op, uint32_t i, const char *what
                end->operands_count);
   for (uint32_t k = 0; k < n; k++) {
     const tt_hlo_type *type = &end->operands[k]->type;
-    TT_RETURN_IF_ERROR(check_scalar(op, what, "result", k, type, type->dtype));
+    TT_HLO_CHECK(!type->token && type->rank == 0, "%s: result %u: expected a scalar, got %s", what,
+                 k, TT_HLO_SHOW(type));
     TT_RETURN_IF_ERROR(check_scalar(op, what, "argument", k, &region->args[k].type, type->dtype));
     TT_RETURN_IF_ERROR(
         check_scalar(op, what, "argument", n + k, &region->args[n + k].type, type->dtype));

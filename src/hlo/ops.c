@@ -78,11 +78,7 @@ static tt_error *check_operands(const tt_hlo_op *op, uint32_t traits) {
     const tt_hlo_value *value = op->operands[i];
     TT_HLO_CHECK(value != NULL, "operand %u is missing", i);
     TT_HLO_CHECK(!value->type.token || (traits & TT_HLO_TOKENS) != 0, "operand %u is a token", i);
-    TT_HLO_CHECK(
-        value->type.token || ((unsigned)value->type.dtype < TT_DTYPE_COUNT &&
-                              value->type.rank >= 0 && value->type.rank <= TT_HLO_RANK_MAX &&
-                              (value->type.rank == 0 || value->type.dims != NULL)),
-        "operand %u has a malformed type", i);
+    TT_HLO_CHECK(tt_hlo_type_sound(&value->type), "operand %u has a malformed type", i);
   }
   return NULL;
 }

@@ -164,7 +164,8 @@ void tt_hlo_print_dense(tt_bytes *text, const tt_hlo_type *type, const tt_hlo_at
     count = 0;
   else if (value->splat)
     print_element(text, type->dtype, value->data);
-  /* Whether i1 is packed in hex has changed between versions of MLIR; words are safe. */
+  /* In hex, i1 is a bit for XLA:CPU (StableHLO 1.13) and a byte for libtpu (1.24); words are safe.
+   */
   else if (count <= DECIMAL_COUNT || type->dtype == TT_PRED)
     print_nested(text, type, 0, value->data);
   else

@@ -63,12 +63,10 @@ static tt_error *check_dims(const tt_low_ctx *ctx, size_t i, const tt_hlo_type *
 }
 
 static tt_error *settle_result(tt_low_ctx *ctx, size_t i, tt_low_value *result) {
-  if (result->kind == TT_LOW_NONE || ctx->wanted_count == 0)
+  if (result->kind == TT_LOW_NONE || ctx->wanted_count == 0 || ctx->wanted[i].token) /* token: no tensor is wanted */
     return NULL;
   if (result->kind != TT_LOW_TENSOR)
     return tt_error_new(TT_INTERNAL, "%s: the rule's result %zu is no tensor", ctx->rule->overload, i);
-  if (ctx->wanted[i].token) /* PyTorch gives no tensor here */
-    return NULL;
   result->tensor = tt_hlo_convert(ctx->b, result->tensor, ctx->wanted[i].dtype);
   return ctx->b->err != NULL ? NULL : check_dims(ctx, i, &result->tensor->type);
 }

@@ -16,6 +16,7 @@ struct tt_pj_plugin {
   const char *name; /* into the table of known plugins, or `own_name` */
   char *own_name;
   tt_bytes options; /* the start of every program's CompileOptionsProto; may be empty */
+  tt_bytes quick;   /* what follows for a program that should compile fast; may be empty */
 };
 
 struct tt_pj_client {
@@ -95,7 +96,7 @@ TT_NODISCARD tt_error *tt_pj_describe(const tt_pj_plugin *plugin,
  * row's name. */
 TT_NODISCARD tt_error *tt_pj_known_prepare(const char *name, tt_pj_use use);
 /* Appends, as part of a CompileOptionsProto, the options that the table says each program needs. */
-TT_NODISCARD tt_error *tt_pj_known_options(const char *name, tt_bytes *out_bytes);
+TT_NODISCARD tt_error *tt_pj_known_options(const char *name, tt_bytes *out_bytes, tt_bytes *out_quick);
 /* The name of the row that lists a file with the last component of `path`, or NULL. */
 const char *tt_pj_known_by_file(const char *path);
 /* Whether `path` is a file: NULL, or NOT_FOUND naming it. */

@@ -15,12 +15,13 @@ typedef struct variable {
   when when;
 } variable;
 
-/* An XLA debug option that each program is compiled with, unless the caller's options or the user's
+/* An XLA debug option that programs are compiled with, unless the caller's options or the user's
  * XLA_FLAGS mention it. Not put into XLA_FLAGS: every XLA library in the process and in its
  * children reads that, and one that does not know a flag there aborts. */
 typedef struct override {
   const char *name;
-  bool value;
+  bool is_bool;
+  int64_t value;
 } override;
 
 /* Files are looked for in each folder that the caller gives, in this order. */
@@ -28,7 +29,8 @@ typedef struct known {
   const char *name;
   const char *files[4];
   variable variables[6];
-  override overrides[2];
+  override overrides[2]; /* of every program */
+  override quick[2];     /* of those that should compile fast, besides */
 } known;
 
 static const known rows[] = {
@@ -38,7 +40,11 @@ static const known rows[] = {
      /* Hides "Unsupported fusion type" on stderr. */
      .variables = {{"TF_CPP_MIN_LOG_LEVEL", "3", ALWAYS}},
      /* Otherwise max, min and clamp lose NaN. */
-     .overrides = {{"xla_cpu_enable_fast_min_max", false}}},
+     .overrides = {{"xla_cpu_enable_fast_min_max", true, false}},
+     /* Measured on one op: compiles in 12 ms instead of 20, runs as fast. Programs with a scatter or
+      * many ops compile and run slower this way. */
+     .quick = {{"xla_cpu_use_fusion_emitters", true, false},
+               {"xla_backend_optimization_level", false, 1}}},
     /* With no TPU there: do not wait for the cloud's metadata server, take no machine-wide lock;
      * the other three only keep warnings off stderr, and the type need not fit the topology. */
     {.name = "tpu",
@@ -169,15 +175,22 @@ tt_error *tt_pj_known_prepare(const char *name, tt_pj_use use) {
   return NULL;
 }
 
-tt_error *tt_pj_known_options(const char *name, tt_bytes *out_bytes) {
-  const known *row = row_of(name);
+static tt_error *encode_overrides(const override *overrides, size_t count, tt_bytes *out_bytes) {
   const char *user = getenv("XLA_FLAGS");
-  for (size_t i = 0; row != NULL && i < TT_COUNT(row->overrides) && row->overrides[i].name != NULL;
-       i++) {
-    const override *o = &row->overrides[i];
-    tt_pj_value value = tt_pj_value_bool(o->name, o->value);
+  for (size_t i = 0; i < count && overrides[i].name != NULL; i++) {
+    const override *o = &overrides[i];
+    tt_pj_value value = o->is_bool ? tt_pj_value_bool(o->name, o->value != 0)
+                                   : tt_pj_value_int64(o->name, o->value);
     if (user == NULL || strstr(user, o->name) == NULL)
       TT_RETURN_IF_ERROR(tt_pj_override_encode(&value, out_bytes));
   }
   return tt_bytes_status(out_bytes);
+}
+
+tt_error *tt_pj_known_options(const char *name, tt_bytes *out_bytes, tt_bytes *out_quick) {
+  const known *row = row_of(name);
+  if (row == NULL)
+    return NULL;
+  TT_RETURN_IF_ERROR(encode_overrides(row->overrides, TT_COUNT(row->overrides), out_bytes));
+  return encode_overrides(row->quick, TT_COUNT(row->quick), out_quick);
 }

@@ -172,7 +172,7 @@ tt_error *tt_pj_plugin_open(const char *name_or_path, const char *const *dirs, s
   TT_TRY(copy_string(path, strlen(path), &plugin->path));
   TT_TRY(name_plugin(plugin, name_or_path));
   TT_TRY(tt_pj_known_prepare(plugin->name, use));
-  TT_TRY(tt_pj_known_options(plugin->name, &plugin->options));
+  TT_TRY(tt_pj_known_options(plugin->name, &plugin->options, &plugin->quick));
   TT_TRY(load_table(path, &api));
   TT_TRY(check_version(path, api));
   memcpy(&plugin->api, api,

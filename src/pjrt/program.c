@@ -60,6 +60,8 @@ static PJRT_Program raw_program(const tt_pj_program *program) {
 static tt_error *join_options(const tt_pj_plugin *plugin, const tt_pj_program *program,
                               tt_bytes *out_options) {
   tt_bytes_append(out_options, plugin->options.data, plugin->options.size);
+  if (program->quick)
+    tt_bytes_append(out_options, plugin->quick.data, plugin->quick.size);
   tt_bytes_append(out_options, program->options, program->options_size);
   return tt_bytes_status(out_options);
 }

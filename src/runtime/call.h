@@ -39,7 +39,7 @@ typedef struct tt_rt_result {
   tt_dtype dtype;
   int32_t rank;
   const int64_t *sizes, *strides; /* live until the program leaves the cache, at least until the next call */
-  int64_t rows;           /* of a counted result: its true size along axis 0; else -1 */
+  int64_t rows;           /* of a counted result: its true size along axis 0; the value of an int result; else -1 */
 } tt_rt_result;
 
 typedef struct tt_rt_rng {

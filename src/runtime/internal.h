@@ -57,10 +57,14 @@ struct tt_rt {
 /* ---- view.c ---- */
 
 /* The tensor `view` of a storage whose content is `base` (any dims; its dtype is the buffer's), as a value of
- * view->sizes. */
-tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view);
+ * view->sizes. `offset`, if not NULL, is the view's offset at run time, a scalar i32; then tt_rt_view_moves. */
+tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *offset);
 /* The storage's content after `value` (of the view's dtype and sizes) is written to `view`; dtype is the view's. */
-tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *value);
+tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *value,
+                               tt_hlo_value *offset);
+/* Whether the view could stand at another offset in the same program: its storage has a buffer of the same dtype, in
+ * which the view is a slice. */
+bool tt_rt_view_moves(const tt_rt_tensor *view);
 /* `value` in the order that `strides` give it in memory: what a storage that it fills alone holds. */
 tt_hlo_value *tt_rt_view_store(tt_hlo_build *b, tt_hlo_value *value, const int64_t *sizes, const int64_t *strides);
 /* Whether the view is the whole storage, each element once. */
@@ -69,8 +73,9 @@ void tt_rt_view_contiguous_strides(const int64_t *sizes, int32_t rank, int64_t *
 
 /* ---- key.c: what a call looks like ---- */
 
-typedef struct tt_rt_slot { /* a scalar that could be a parameter */
-  const tt_rt_arg *arg;
+typedef struct tt_rt_slot { /* a number that could be a parameter: a scalar argument's, or a view's offset */
+  const tt_rt_arg *arg;       /* NULL for an offset */
+  const tt_rt_tensor *tensor; /* whose offset it is; NULL for a scalar */
   bool listed;   /* an element of a list */
   uint32_t word; /* where its value stands in the key: two words, after its header word */
 } tt_rt_slot;

@@ -70,12 +70,36 @@ static bool is_plain(const tt_rt_tensor *t) {
   return true;
 }
 
+static void add_slot(tt_rt_shape *shape, const tt_rt_arg *arg, const tt_rt_tensor *tensor, bool listed) {
+  tt_rt_slot *slot;
+  if (shape->slots_count == shape->slots_capacity &&
+      !grow((void **)&shape->slots, &shape->slots_capacity, shape->slots_count + 1, sizeof *shape->slots)) {
+    shape->failed = true;
+    return;
+  }
+  slot = &shape->slots[shape->slots_count++];
+  slot->arg = arg;
+  slot->tensor = tensor;
+  slot->listed = listed;
+  slot->word = (uint32_t)shape->words_count;
+}
+
 static void add_tensor(tt_rt *rt, tt_rt_shape *shape, const tt_rt_tensor *t, uint64_t kind) {
   const tt_rt_storage *s = t->storage;
   uint64_t index = index_of(rt, shape, t->storage);
   size_t rank = (size_t)t->rank, base_rank = s->buffer != NULL ? (size_t)s->rank : 0;
   bool plain = is_plain(t);
-  uint64_t *at = add_words(shape, plain ? 1 + rank : 3 + 2 * rank + base_rank);
+  uint64_t *at;
+  if (!plain) { /* the offset stands first, as a scalar's value does */
+    add_slot(shape, NULL, t, false);
+    at = add_words(shape, 3);
+    if (TT_UNLIKELY(at == NULL))
+      return;
+    at[0] = kind | 0x40;
+    at[1] = (uint64_t)t->offset;
+    at[2] = 0;
+  }
+  at = add_words(shape, plain ? 1 + rank : 2 + 2 * rank + base_rank);
   if (TT_UNLIKELY(at == NULL))
     return;
   *at++ = kind | (uint64_t)t->dtype << 8 | (uint64_t)plain << 16 | (uint64_t)rank << 24 | index << 32;
@@ -85,21 +109,9 @@ static void add_tensor(tt_rt *rt, tt_rt_shape *shape, const tt_rt_tensor *t, uin
   at += rank;
   memcpy(at, t->strides, rank * sizeof *at);
   at += rank;
-  *at++ = (uint64_t)t->offset;
   /* the size counts where a write may cover the storage, and where there is no buffer */
   *at++ = (s->buffer != NULL ? (uint64_t)s->dtype + 1 : 0) | (uint64_t)base_rank << 8 | (uint64_t)s->size << 16;
   memcpy(at, s->dims, base_rank * sizeof *at);
-}
-
-static void add_slot(tt_rt_shape *shape, const tt_rt_arg *arg, bool listed) {
-  if (shape->slots_count == shape->slots_capacity &&
-      !grow((void **)&shape->slots, &shape->slots_capacity, shape->slots_count + 1, sizeof *shape->slots)) {
-    shape->failed = true;
-    return;
-  }
-  shape->slots[shape->slots_count].arg = arg;
-  shape->slots[shape->slots_count].listed = listed;
-  shape->slots[shape->slots_count++].word = (uint32_t)shape->words_count;
 }
 
 static uint64_t bits_of(double value) {
@@ -112,7 +124,7 @@ static void add_scalar(tt_rt_shape *shape, const tt_rt_arg *arg, bool listed) {
   uint64_t *at;
   bool integer = tt_dtype_is_integer(arg->dtype);
   if (!arg->fixed && !tt_dtype_is_complex(arg->dtype) && arg->dtype != TT_PRED)
-    add_slot(shape, arg, listed);
+    add_slot(shape, arg, NULL, listed);
   at = add_words(shape, 3);
   if (TT_UNLIKELY(at == NULL))
     return;

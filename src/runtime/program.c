@@ -84,7 +84,9 @@ static bool uses_wide(const tt_rt_arg *arg) {
   return arg->kind == TT_RT_HOST_SCALAR && !arg->wrapped && arg->dtype == TT_F64;
 }
 
-static bool slot_is_int(const tt_rt_slot *slot) { return tt_dtype_is_integer(slot->arg->dtype); }
+static bool slot_is_int(const tt_rt_slot *slot) {
+  return slot->arg == NULL || tt_dtype_is_integer(slot->arg->dtype);
+}
 
 /* One vector for all promoted floats, one for all promoted integers. */
 static tt_error *scalar_params(builder *w, tt_hlo_value **floats, tt_hlo_value **ints) {
@@ -142,6 +144,14 @@ static tt_hlo_value *scalar_of(builder *w, const tt_rt_arg *arg) {
   return NULL;
 }
 
+/* The offset of a view at run time, NULL where it is the one at hand. */
+static tt_hlo_value *offset_of(builder *w, const tt_rt_tensor *tensor) {
+  for (size_t i = 0; i < w->shape->slots_count; i++)
+    if (w->shape->slots[i].tensor == tensor && w->scalars[i] != NULL)
+      return tt_hlo_convert(&w->b, w->scalars[i], TT_S32);
+  return NULL;
+}
+
 static void host_scalar(builder *w, const tt_rt_arg *arg, tt_low_value *out) {
   tt_hlo_value *value = scalar_of(w, arg);
   out->kind = TT_LOW_TENSOR;
@@ -162,7 +172,7 @@ static tt_error *convert_arg(builder *w, const tt_rt_arg *arg, tt_low_value *out
     case TT_RT_TENSOR:
       out->kind = TT_LOW_TENSOR;
       out->wrapped = arg->wrapped;
-      out->tensor = tt_rt_view_read(&w->b, base_of(w, &arg->tensor), &arg->tensor);
+      out->tensor = tt_rt_view_read(&w->b, base_of(w, &arg->tensor), &arg->tensor, offset_of(w, &arg->tensor));
       break;
     case TT_RT_HOST_SCALAR: host_scalar(w, arg, out); break;
     case TT_RT_SCALAR:
@@ -283,7 +293,7 @@ static void write_target(builder *w, const tt_rt_tensor *target, tt_hlo_value *v
     return;
   }
   base = w->now[i] != NULL ? w->now[i] : base_of(w, target);
-  w->now[i] = tt_rt_view_write(&w->b, base, target, value);
+  w->now[i] = tt_rt_view_write(&w->b, base, target, value, offset_of(w, target));
 }
 
 static tt_error *check_target(const builder *w, size_t i, const tt_hlo_value *value) {
@@ -301,7 +311,7 @@ static tt_error *add_results(builder *w, tt_hlo_value **values) {
   for (size_t i = 0; i < p->results_count; i++) {
     tt_low_value *result = &w->results[i];
     p->results[i].rank = -1; /* no tensor */
-    p->results[i].rows = -1;
+    p->results[i].rows = result->kind == TT_LOW_SCALAR ? result->scalar.i : -1;
     if (result->kind != TT_LOW_TENSOR || (i < w->metas_count && !w->metas[i].defined))
       continue;
     p->counted[i] = result->counted;
@@ -380,11 +390,27 @@ static void dump_text(tt_rt *rt, const tt_low_rule *rule, const tt_bytes *text) 
   tt_error_free(tt_file_write(path, text->data, text->size)); /* a full disk must not stop training */
 }
 
-static tt_error *compile_text(tt_rt *rt, const tt_bytes *text, int device, tt_pj_executable **out_raw) {
+enum { QUICK_OPS = 400 };
+
+/* Whether to compile fast rather than well: few ops, none of those that then run slowly. */
+static bool is_quick(const tt_hlo_module *module) {
+  size_t count = 0;
+  for (const tt_hlo_op *op = module->funcs->body->first; op != NULL; op = op->next) {
+    const tt_hlo_attr *axes = op->code == TT_HLO_REDUCE ? tt_hlo_op_attr(op, TT_HLO_DIMENSIONS) : NULL;
+    if (op->code == TT_HLO_SCATTER || op->code == TT_HLO_WHILE || count++ > QUICK_OPS)
+      return false;
+    if (axes != NULL && axes->i64s.count != 0 &&
+        axes->i64s.items[axes->i64s.count - 1] != op->operands[0]->type.rank - 1)
+      return false;
+  }
+  return true;
+}
+
+static tt_error *compile_text(tt_rt *rt, const tt_bytes *text, bool quick, int device, tt_pj_executable **out_raw) {
   tt_error *err = NULL;
   tt_pj_compile_options options = {.device_ids = &device};
   tt_bytes encoded = {0};
-  tt_pj_program program = {.format = "mlir", .code = text->data, .code_size = text->size};
+  tt_pj_program program = {.format = "mlir", .code = text->data, .code_size = text->size, .quick = quick};
   *out_raw = NULL;
   TT_TRY(tt_pj_compile_options_encode(&options, &encoded));
   program.options = encoded.data;
@@ -445,7 +471,7 @@ static tt_error *find_or_compile(builder *w, const tt_bytes *text) {
   TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, w->call->device->raw, &info));
   start = tt_rt_now_ns();
   TT_RETURN_IF_ERROR(
-      tt_error_wrap_take(compile_text(rt, text, info.id, &raw), "%s: compile", w->call->rule->overload));
+      tt_error_wrap_take(compile_text(rt, text, is_quick(w->module), info.id, &raw), "%s: compile", w->call->rule->overload));
   pthread_mutex_lock(&rt->lock);
   rt->stats.compile_ns += tt_rt_now_ns() - start;
   rt->stats.programs++;

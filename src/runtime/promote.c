@@ -3,9 +3,10 @@
 
 #include "runtime/internal.h"
 
-/* A number written in the program stays in the program. One that changes from call to call is a learning rate or a step
- * count: from its second value on it is a parameter, so that such a call compiles twice at most. Lists of numbers
- * (the foreach optimizers' step sizes) and host tensors of rank 0 are parameters from the start. */
+/* A number written in the program stays in the program. One that changes from call to call is a learning rate, a step
+ * count, or the offset of x[t]: from its second value on it is a parameter, so that such a call compiles twice at most.
+ * Lists of numbers (the foreach optimizers' step sizes), host tensors of rank 0 and offsets other than 0 are parameters
+ * from the start. An offset is one only where the program could serve another offset: tt_rt_view_moves. */
 
 void tt_rt_family_free(tt_rt_family *family) {
   if (family == NULL)
@@ -18,6 +19,8 @@ void tt_rt_family_free(tt_rt_family *family) {
 
 static bool starts_promoted(const tt_rt_shape *shape, size_t i) {
   const tt_rt_arg *arg = shape->slots[i].arg;
+  if (arg == NULL)
+    return shape->slots[i].tensor->offset != 0;
   return shape->slots[i].listed || (arg->kind == TT_RT_HOST_SCALAR && !arg->wrapped);
 }
 

@@ -30,9 +30,9 @@ static tt_error *remember(tt_rt *rt, const tt_rt_shape *shape, uint64_t hash, tt
   return err;
 }
 
-static void fix_slots(tt_rt_family *family, const uint8_t *wanted, const uint8_t *allowed) {
+static void fix_slots(tt_rt_family *family, const tt_rt_shape *shape, const uint8_t *allowed) {
   for (size_t i = 0; i < family->slots_count; i++)
-    if (wanted[i] && !allowed[i]) {
+    if (family->promoted[i] && !allowed[i] && shape->slots[i].tensor == NULL) {
       family->fixed[i] = 1;
       family->promoted[i] = 0;
     }
@@ -91,15 +91,15 @@ static tt_error *miss(tt_rt *rt, tt_rt_call *call, tt_rt_shape *shape, const tt_
   promoted = malloc(own.slots_count + 1);
   if (promoted == NULL)
     TT_TRY(tt_error_no_memory(own.slots_count));
-  if (own.slots_count != 0)
-    memcpy(promoted, family->promoted, own.slots_count);
+  for (size_t i = 0; i < own.slots_count; i++)
+    promoted[i] = family->promoted[i] && (own.slots[i].tensor == NULL || tt_rt_view_moves(own.slots[i].tensor));
   tt_rt_shape_promote(&own, promoted);
   *out_program = lookup(rt, &own, &hash);
   if (*out_program != NULL)
     goto out;
   rt->stats.misses++;
   TT_TRY(build(rt, call, &own, promoted, metas, metas_count, out_program));
-  fix_slots(family, family->promoted, promoted);
+  fix_slots(family, &own, promoted);
   /* the key of what was built: with the numbers that turned out to be needed */
   memcpy(own.words, shape->words, own.words_count * sizeof *own.words);
   tt_rt_shape_promote(&own, promoted);
@@ -142,7 +142,9 @@ static tt_error *upload_scalars(run *r, const uint32_t *slots, size_t count, tt_
     return tt_error_no_memory(count * bytes);
   for (size_t i = 0; i < count; i++) {
     const tt_rt_arg *arg = r->shape->slots[slots[i]].arg;
-    if (dtype == TT_S64)
+    if (arg == NULL)
+      memcpy(data + i * bytes, &r->shape->slots[slots[i]].tensor->offset, bytes);
+    else if (dtype == TT_S64)
       memcpy(data + i * bytes, &arg->i, bytes);
     else if (dtype == TT_F64)
       memcpy(data + i * bytes, &arg->real, bytes);

@@ -114,6 +114,24 @@ static void plan_chain(const tt_rt_tensor *view, int64_t count, chain *c) {
   c->span = c->radix[0] * rows_of;
 }
 
+static bool is_empty(const tt_rt_tensor *view) {
+  for (int i = 0; i < view->rank; i++)
+    if (view->sizes[i] == 0)
+      return true;
+  return false;
+}
+
+bool tt_rt_view_moves(const tt_rt_tensor *view) {
+  const tt_rt_storage *s = view->storage;
+  int64_t count;
+  chain c;
+  if (s->buffer == NULL || s->dtype != view->dtype || view->rank > MAX_RANK || is_empty(view) ||
+      !tt_dims_count(s->dims, (size_t)s->rank, &count) || count > INT32_MAX)
+    return false;
+  plan_chain(view, count, &c);
+  return !c.gather && c.from == 0 && c.count != 0 && c.span == count;
+}
+
 /* ---- the array as elements of another dtype ---- */
 
 static tt_hlo_value *flat(tt_hlo_build *b, tt_hlo_value *x) {
@@ -180,15 +198,39 @@ static tt_hlo_value *window(tt_hlo_build *b, tt_hlo_value *x, int64_t from, int6
 /* Dims `radix` of the chain, less a last 1. */
 static size_t chain_rank(const chain *c) { return (size_t)c->count + (c->radix[c->count] != 1 || c->count == 0); }
 
-static tt_hlo_value *chain_slice(tt_hlo_build *b, const chain *c, tt_hlo_value *x) {
+/* Where the slice starts when the offset is known at run time only: the digits of the offset. */
+static void chain_starts(tt_hlo_build *b, const chain *c, const tt_rt_tensor *view, tt_hlo_value *offset,
+                         tt_hlo_value **starts) {
+  for (size_t k = 0; k < chain_rank(c); k++) {
+    tt_hlo_value *stride;
+    starts[k] = tt_hlo_const_int(b, TT_S32, c->start[k]);
+    if (offset == NULL)
+      continue;
+    starts[k] = offset;
+    if (k == (size_t)c->count) /* what is left inside the last stride */
+      continue;
+    stride = tt_hlo_const_int(b, TT_S32, view->strides[c->axes[k]]);
+    starts[k] = tt_hlo_div(b, offset, stride);
+    offset = tt_hlo_rem(b, offset, stride);
+  }
+}
+
+static tt_hlo_value *chain_slice(tt_hlo_build *b, const chain *c, tt_hlo_value *x, const tt_rt_tensor *view,
+                                 tt_hlo_value *offset) {
   size_t rank = chain_rank(c);
-  int64_t sizes[MAX_RANK];
+  int64_t sizes[MAX_RANK + 1];
+  tt_hlo_value *starts[MAX_RANK + 1];
   x = tt_hlo_reshape_numbers(b, x, c->radix, rank);
   if (b->err != NULL)
     return b->poison;
-  x = tt_hlo_slice(b, x, c->start, c->limit, NULL);
-  for (int k = 0; k < c->count; k++)
+  for (size_t k = 0; k < rank; k++)
     sizes[k] = c->limit[k] - c->start[k];
+  if (offset == NULL) {
+    x = tt_hlo_slice(b, x, c->start, c->limit, NULL);
+  } else {
+    chain_starts(b, c, view, offset, starts);
+    x = tt_hlo_dynamic_slice(b, x, starts, sizes);
+  }
   return tt_hlo_reshape_numbers(b, x, sizes, (size_t)c->count);
 }
 
@@ -243,27 +285,20 @@ static bool same_dims(const tt_hlo_value *x, const tt_rt_tensor *view) {
   return true;
 }
 
-static bool is_empty(const tt_rt_tensor *view) {
-  for (int i = 0; i < view->rank; i++)
-    if (view->sizes[i] == 0)
-      return true;
-  return false;
-}
-
 static tt_hlo_value *check_rank(tt_hlo_build *b, const tt_rt_tensor *view) {
   if (view->rank > MAX_RANK)
     return tt_hlo_fail(b, TT_UNIMPLEMENTED, "a tensor of %d dims; at most %d", (int)view->rank, (int)MAX_RANK);
   return NULL;
 }
 
-tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view) {
+tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *offset) {
   chain c;
   if (check_rank(b, view) != NULL || b->err != NULL)
     return b->poison;
   if (is_empty(view))
     return tt_hlo_full(b, zero(b, view->dtype), tt_hlo_dims_numbers(b, view->sizes, (size_t)view->rank),
                        (size_t)view->rank);
-  if (base->type.dtype == view->dtype && same_dims(base, view))
+  if (offset == NULL && base->type.dtype == view->dtype && same_dims(base, view))
     return base;
   base = base->type.dtype == view->dtype ? flat(b, base) : reinterpret(b, base, view->dtype);
   if (b->err != NULL)
@@ -274,7 +309,7 @@ tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_t
     base = needed > count ? window(b, base, 0, needed) : base;
     return tt_hlo_take(b, base, positions(b, view, needed > count ? needed : count), 0);
   }
-  return chain_spread(b, &c, chain_slice(b, &c, window(b, base, c.from, c.span)), view);
+  return chain_spread(b, &c, chain_slice(b, &c, window(b, base, c.from, c.span), view, offset), view);
 }
 
 /* ---- writing ---- */
@@ -321,15 +356,15 @@ static tt_hlo_value *chain_gather_up(tt_hlo_build *b, const chain *c, tt_hlo_val
   return tt_hlo_reshape_numbers(b, value, sizes, chain_rank(c));
 }
 
-static tt_hlo_value *chain_update(tt_hlo_build *b, const chain *c, tt_hlo_value *x, tt_hlo_value *value) {
+static tt_hlo_value *chain_update(tt_hlo_build *b, const chain *c, tt_hlo_value *x, tt_hlo_value *value,
+                                  const tt_rt_tensor *view, tt_hlo_value *offset) {
   size_t rank = chain_rank(c);
   tt_hlo_value *starts[MAX_RANK + 1];
   bool whole = true;
-  for (size_t k = 0; k < rank; k++) {
-    starts[k] = tt_hlo_const_int(b, TT_S32, c->start[k]);
+  for (size_t k = 0; k < rank; k++)
     whole = whole && c->start[k] == 0 && c->limit[k] == c->radix[k];
-  }
-  if (whole)
+  chain_starts(b, c, view, offset, starts);
+  if (whole && offset == NULL)
     return flat(b, value);
   x = tt_hlo_reshape_numbers(b, x, c->radix, rank);
   return b->err != NULL ? b->poison : flat(b, tt_hlo_dynamic_update_slice(b, x, value, starts));
@@ -364,7 +399,8 @@ static tt_hlo_value *put_window(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *
   return tt_hlo_dynamic_update_slice(b, x, part, &start);
 }
 
-tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *value) {
+tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *value,
+                               tt_hlo_value *offset) {
   tt_hlo_type base_type = base->type;
   int64_t count, kept;
   chain c;
@@ -381,7 +417,7 @@ tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_
     base = scatter_update(b, base, value, view);
   } else {
     tt_hlo_value *part = window(b, base, c.from, c.span);
-    part = chain_update(b, &c, part, chain_gather_up(b, &c, value, view));
+    part = chain_update(b, &c, part, chain_gather_up(b, &c, value, view), view, offset);
     if (b->err != NULL)
       return b->poison;
     base = put_window(b, base, part, c.from);

@@ -42,6 +42,11 @@ VARIABLES = (
         "0",
         "1: asks for EagerMode.DEFER_AND_FUSE, which is not built yet: warns and runs without it",
     ),
+    Variable(
+        "TORCH_TPU_CPU_DEVICES",
+        "1",
+        "how many devices a plugin on the host's CPU shows (XLA's has four at most)",
+    ),
     Variable("TORCH_TPU_DUMP", "", "folder: every program compiled is written there as text"),
     Variable("TORCH_DEVICE_BACKEND_AUTOLOAD", "1", "0: import torch does not load us", "torch"),
     Variable("TPU_VISIBLE_CHIPS", "", "chips that this process may use", "libtpu"),
@@ -60,6 +65,18 @@ def get(name: str) -> str:
 def flag(name: str) -> bool:
     """Return whether a variable of the table says yes."""
     return get(name).lower() in ("1", "true", "yes", "on")
+
+
+def count(name: str) -> int:
+    """Return a variable of the table that must be a positive number.
+
+    Raises:
+        ValueError: it is none.
+    """
+    value = get(name)
+    if not value.isdecimal() or int(value) == 0:
+        raise ValueError(f"{name}={value}: expected a positive number")
+    return int(value)
 
 
 def choice(name: str, values: tuple[str, ...]) -> str:

@@ -54,16 +54,15 @@ def folders() -> list[str]:
     return [path for path in dict.fromkeys(map(os.path.abspath, sys.path)) if os.path.isdir(path)]
 
 
-def _expected_devices(plugin: str) -> int:
-    """Return how many devices the plugin will have, 0 where only it can tell."""
-    asks_for_more = "xla_force_host_platform_device_count" in env.get("XLA_FLAGS")
-    return 1 if plugin == "xla_cpu" and not asks_for_more else 0
+def _devices(plugin: str) -> int:
+    """Return how many devices to use, 0 for all that the plugin has."""
+    return env.count("TORCH_TPU_CPU_DEVICES") if plugin == "xla_cpu" else 0
 
 
 def configure() -> None:
     """Tell the extension which plugin to open when one is needed."""
     plugin = choose().plugin
-    _C.configure(plugin, folders(), _expected_devices(plugin))
+    _C.configure(plugin, folders(), _devices(plugin))
 
 
 def path() -> str:

@@ -28,10 +28,10 @@ def register() -> None:
     """Make ``tpu`` a device of PyTorch and ``torch.tpu`` its module. A second call does nothing."""
     if hasattr(torch, "tpu"):
         return
-    torch.utils.rename_privateuse1_backend("tpu")
     extension = _load_extension()
+    torch.utils.rename_privateuse1_backend("tpu")
 
-    from torch_tpu._internal import dlpack, plugin, settings
+    from torch_tpu._internal import dlpack, meta_kernels, plugin, settings
 
     plugin.configure()
     settings.apply_environment()
@@ -40,5 +40,6 @@ def register() -> None:
     torch._register_device_module("tpu", tpu)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     dlpack.install()
+    meta_kernels.spare_dynamo()
     # Before the plugin's threads meet an interpreter that is gone.
     atexit.register(extension.shut_down)

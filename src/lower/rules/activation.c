@@ -184,7 +184,7 @@ ACTIVATION_RULE(elu_backward) {
   return NULL;
 }
 
-/* ---- leaky relu, prelu, rrelu: a slope below zero ---- */
+/* ---- leaky relu, prelu, rrelu's gradient: a slope below zero ---- */
 
 ACTIVATION_UNARY(leaky_relu, tt_hlo_select(b, above(b, x, 0), x, tt_hlo_mul(b, x, NUMBER(1))))
 ACTIVATION_BACKWARD(leaky_relu_backward, tt_hlo_select(b, above(b, x, 0), g, tt_hlo_mul(b, g, NUMBER(2))))
@@ -214,25 +214,6 @@ ACTIVATION_RULE(prelu_backward) {
 static tt_hlo_value *middle(tt_low_ctx *ctx, const tt_low_value *bounds, tt_hlo_value *x) {
   tt_hlo_value *sum = tt_hlo_add(ctx->b, tt_low_number_like(ctx, &bounds[0], x, 0), tt_low_number_like(ctx, &bounds[1], x, 0));
   return tt_low_mul_number(ctx->b, sum, 0.5);
-}
-
-/* self, noise, lower, upper, training: in training each x <= 0 draws its slope, which is kept in `noise` (1 above 0). */
-ACTIVATION_RULE(rrelu) {
-  (void)args_count;
-  tt_hlo_build *b = ctx->b;
-  tt_dtype dtype = tt_low_compute_dtype(ctx, args, 1);
-  tt_hlo_value *x = tt_low_tensor(ctx, &args[0], dtype);
-  tt_hlo_value *positive = above(b, x, 0), *slope = middle(ctx, args + 2, x);
-  tt_low_set(&results[1], args[1].tensor);
-  if (tt_low_bool(ctx, &args[4], false)) {
-    tt_hlo_value *low = NUMBER(2), *draw;
-    draw = tt_low_random_uniform(ctx, dtype, tt_hlo_dims_of(b, x), (size_t)tt_hlo_rank(x));
-    slope = tt_hlo_add(b, low, tt_hlo_mul(b, draw, tt_hlo_sub(b, NUMBER(3), low)));
-    slope = tt_low_select_number(b, positive, 1, slope);
-    tt_low_set(&results[1], slope);
-  }
-  tt_low_set(&results[0], tt_hlo_select(b, positive, x, tt_hlo_mul(b, x, slope)));
-  return NULL;
 }
 
 /* grad, self, noise, lower, upper, training, self_is_result; a range narrower than 1e-6 counts as one slope. */

@@ -1,22 +1,25 @@
-/* x[i, :, j], x[mask] and their writes. Index tensors become one gather or scatter in PyTorch's own layout: the dims of
- * the broadcast indices stand where the first indexed dim was, or in front when indexed dims are not neighbours.
+/* x[i, :, j], x[mask] and their writes. Index tensors become one gather or scatter in PyTorch's own
+ * layout: the dims of the broadcast indices stand where the first indexed dim was, or in front when
+ * indexed dims are not neighbours.
  *
- * A mask alone is handled without knowing how many are true, except that reading x[mask] gives a counted result. */
+ * A mask alone is handled without knowing how many are true, except that reading x[mask] gives a
+ * counted result. */
 #include "lower/rules/helpers_indexing.h"
 #include "lower/rules/rules.h"
 
 typedef struct pick {
-  size_t count;                    /* indexed dims */
-  int64_t dims[TT_LOW_RANK_MAX];   /* which, ascending */
+  size_t count;                  /* indexed dims */
+  int64_t dims[TT_LOW_RANK_MAX]; /* which, ascending */
   tt_hlo_value *parts[TT_LOW_RANK_MAX];
-  tt_hlo_value *index;             /* s32 [shape..., count] */
-  int shape_rank, first;           /* the shape's rank, and the result axis where it begins */
+  tt_hlo_value *index;   /* s32 [shape..., count] */
+  int shape_rank, first; /* the shape's rank, and the result axis where it begins */
   size_t windows;
   int64_t window_axes[TT_LOW_RANK_MAX]; /* result axis of each dim that is not indexed */
 } pick;
 
 static bool is_mask(const tt_low_value *item) {
-  return tt_low_is_tensor(item) && (tt_hlo_dtype(item->tensor) == TT_PRED || tt_hlo_dtype(item->tensor) == TT_U8);
+  return tt_low_is_tensor(item) &&
+         (tt_hlo_dtype(item->tensor) == TT_PRED || tt_hlo_dtype(item->tensor) == TT_U8);
 }
 
 static bool is_picked(const pick *p, int64_t dim) {
@@ -31,7 +34,8 @@ static void place_windows(tt_hlo_value *x, pick *p) {
   p->first = neighbours ? (int)p->dims[0] : 0;
   for (int i = 0; i < tt_hlo_rank(x); i++)
     if (!is_picked(p, i)) {
-      p->window_axes[p->windows] = (int)p->windows < p->first ? (int)p->windows : (int)p->windows + p->shape_rank;
+      p->window_axes[p->windows] =
+          (int)p->windows < p->first ? (int)p->windows : (int)p->windows + p->shape_rank;
       p->windows++;
     }
 }
@@ -60,8 +64,9 @@ static tt_error *parse_pick(tt_low_ctx *ctx, tt_hlo_value *x, const tt_low_list 
 
 static tt_hlo_value *gather_pick(tt_low_ctx *ctx, tt_hlo_value *x, const pick *p) {
   int64_t sizes[TT_LOW_RANK_MAX];
-  tt_hlo_gather_dims dims = {{p->windows, p->window_axes}, {p->count, p->dims}, {0, NULL}, {0, NULL},
-                             {p->count, p->dims}, p->shape_rank};
+  tt_hlo_gather_dims dims = {
+      {p->windows, p->window_axes}, {p->count, p->dims}, {0, NULL}, {0, NULL},
+      {p->count, p->dims},          p->shape_rank};
   for (int i = 0; i < tt_hlo_rank(x); i++) {
     int64_t size = tt_low_size(ctx, x, i);
     sizes[i] = is_picked(p, i) && size > 1 ? 1 : size;
@@ -85,8 +90,10 @@ static const tt_low_value *lone_mask(const tt_low_list *list, int *out_axis) {
   return mask;
 }
 
-/* Elements of x with the dims of a mask (its leading ones) joined into one: [n, rest...], those that are true first. */
-static void select_rows(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *mask, tt_low_value *result) {
+/* Elements of x with the dims of a mask (its leading ones) joined into one: [n, rest...], those
+ * that are true first. */
+static void select_rows(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *mask,
+                        tt_low_value *result) {
   int mask_rank = tt_hlo_rank(mask);
   tt_hlo_value *flat = tt_low_flat(ctx, tt_hlo_convert(ctx->b, mask, TT_PRED)), *count, *place;
   place = tt_low_true_positions(ctx, flat, tt_low_numel(ctx, mask), 0, &count);
@@ -106,15 +113,19 @@ static tt_hlo_value *mask_over(tt_low_ctx *ctx, tt_hlo_value *mask, tt_hlo_value
   return tt_hlo_broadcast_in_dim(ctx->b, mask, dims, (size_t)tt_hlo_rank(x), map);
 }
 
-/* For each element of a flat mask the number of true ones before it: its place among the selected. */
+/* For each element of a flat mask the number of true ones before it: its place among the selected.
+ */
 static tt_hlo_value *ranks_of(tt_low_ctx *ctx, tt_hlo_value *flat) {
   return tt_low_with_const(ctx, TT_HLO_SUBTRACT, tt_low_prefix_counts(ctx, flat), 1);
 }
 
-/* The values of x[mask] = values, spread over x: those of [before..., n, after...] go where the mask is true. */
-static tt_hlo_value *spread_values(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *mask, tt_hlo_value *values, int axis) {
+/* The values of x[mask] = values, spread over x: those of [before..., n, after...] go where the
+ * mask is true. */
+static tt_hlo_value *spread_values(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *mask,
+                                   tt_hlo_value *values, int axis) {
   int mask_rank = tt_hlo_rank(mask), rank = tt_hlo_rank(x), after = rank - axis - mask_rank;
-  int at = tt_hlo_rank(values) - after - 1; /* the axis of n in values; negative when it is not there */
+  int at =
+      tt_hlo_rank(values) - after - 1; /* the axis of n in values; negative when it is not there */
   int64_t size = at < 0 ? 1 : tt_low_size(ctx, values, at);
   tt_hlo_dim dims[TT_LOW_RANK_MAX], full[TT_LOW_RANK_MAX];
   tt_low_dims(ctx, x, full);
@@ -132,8 +143,8 @@ static tt_hlo_value *spread_values(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_valu
   return tt_low_reshape_like(ctx, values, x);
 }
 
-static tt_error *put_mask(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *mask, int axis, tt_hlo_value *values,
-                          bool accumulate, tt_low_value *results) {
+static tt_error *put_mask(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *mask, int axis,
+                          tt_hlo_value *values, bool accumulate, tt_low_value *results) {
   tt_low_set(&results[0], x);
   mask = tt_hlo_convert(ctx->b, mask, TT_PRED);
   if (tt_low_numel(ctx, values) == 0 || tt_low_numel(ctx, x) == 0)
@@ -153,7 +164,8 @@ TT_LOW_RULE(index) {
   int axis = 0;
   const tt_low_value *mask = lone_mask(&args[1].list, &axis);
   if (mask != NULL && axis != 0)
-    return tt_error_new(TT_UNIMPLEMENTED, "%s: a mask that does not begin at dim 0", ctx->rule->overload);
+    return tt_error_new(TT_UNIMPLEMENTED, "%s: a mask that does not begin at dim 0",
+                        ctx->rule->overload);
   if (mask != NULL) {
     select_rows(ctx, x, mask->tensor, &results[0]);
     return NULL;
@@ -163,21 +175,24 @@ TT_LOW_RULE(index) {
   return NULL;
 }
 
-static tt_hlo_value *scatter_pick(tt_low_ctx *ctx, tt_hlo_value *x, const pick *p, tt_hlo_value *values,
-                                  bool accumulate) {
+static tt_hlo_value *scatter_pick(tt_low_ctx *ctx, tt_hlo_value *x, const pick *p,
+                                  tt_hlo_value *values, bool accumulate) {
   tt_hlo_dim dims[TT_LOW_RANK_MAX];
   size_t rank = p->windows + (size_t)p->shape_rank;
   tt_dtype dtype = accumulate ? tt_low_opmath(tt_hlo_dtype(x)) : tt_hlo_dtype(x);
-  tt_hlo_combine combine = tt_low_combine_for(accumulate ? TT_HLO_COMBINE_ADD : TT_HLO_COMBINE_SET, dtype);
-  tt_hlo_scatter_dims scatter = {{p->windows, p->window_axes}, {p->count, p->dims}, {0, NULL}, {0, NULL},
-                                 {p->count, p->dims}, p->shape_rank};
+  tt_hlo_combine combine =
+      tt_low_combine_for(accumulate ? TT_HLO_COMBINE_ADD : TT_HLO_COMBINE_SET, dtype);
+  tt_hlo_scatter_dims scatter = {
+      {p->windows, p->window_axes}, {p->count, p->dims}, {0, NULL}, {0, NULL},
+      {p->count, p->dims},          p->shape_rank};
   for (int i = 0, window = 0; i < tt_hlo_rank(x); i++)
     if (!is_picked(p, i) && window < TT_LOW_RANK_MAX)
       dims[p->window_axes[window++]] = tt_hlo_dim_of(ctx->b, x, i);
   for (int i = 0; i < p->shape_rank; i++)
     dims[p->first + i] = tt_hlo_dim_of(ctx->b, p->parts[0], i);
   values = tt_hlo_broadcast_to(ctx->b, tt_hlo_convert(ctx->b, values, dtype), dims, rank);
-  return tt_hlo_scatter(ctx->b, tt_hlo_convert(ctx->b, x, dtype), p->index, values, &scatter, combine, false, false);
+  return tt_hlo_scatter(ctx->b, tt_hlo_convert(ctx->b, x, dtype), p->index, values, &scatter,
+                        combine, false, false);
 }
 
 TT_LOW_RULE(index_put) {
@@ -209,7 +224,8 @@ TT_LOW_RULE(masked_select) {
 /* The next element of the source goes to each true place. */
 TT_LOW_RULE(masked_scatter) {
   tt_hlo_value *x = args[0].tensor, *mask = tt_low_tensor(ctx, &args[1], TT_PRED);
-  tt_hlo_value *source = tt_low_flat(ctx, tt_low_tensor(ctx, &args[2], tt_hlo_dtype(x))), *flat, *taken;
+  tt_hlo_value *source = tt_low_flat(ctx, tt_low_tensor(ctx, &args[2], tt_hlo_dtype(x))), *flat,
+               *taken;
   tt_low_broadcast2(ctx, &x, &mask);
   tt_low_set(&results[0], x);
   if (tt_low_numel(ctx, x) == 0 || tt_low_numel(ctx, source) == 0)

@@ -117,6 +117,8 @@ static tt_error *lower_attention(tt_low_ctx *ctx, const tt_low_value *args, size
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   attention a;
+  if (ctx->results_capacity < 9)
+    return tt_error_new(TT_INTERNAL, "%s: 9 results, room for %zu", ctx->rule->overload, ctx->results_capacity);
   TT_RETURN_IF_ERROR(refuse_dropout(ctx, &args[4]));
   TT_RETURN_IF_ERROR(attention_begin(ctx, args, &args[3], tt_low_bool(ctx, &args[5], false), &args[7], &a));
   tt_hlo_value *max = without_lowest(ctx, tt_hlo_reduce_keep(b, TT_HLO_MAXIMUM, a.scores, axis_4, 1));

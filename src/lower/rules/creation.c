@@ -1,4 +1,5 @@
-/* Tensors made of numbers. Sizes and dtypes are those that are wanted; numbers may be promoted scalars. */
+/* Tensors made of numbers. Sizes and dtypes are those that are wanted; numbers may be promoted
+ * scalars. */
 #include "lower/rules/helpers_indexing.h"
 #include "lower/rules/rules.h"
 
@@ -9,7 +10,8 @@ TT_LOW_RULE(filled) {
   const tt_hlo_dim *dims = tt_low_wanted_dims(ctx, 0, &rank);
   tt_dtype dtype = tt_low_wanted_dtype(ctx, 0, ctx->default_dtype);
   int64_t at = ctx->rule->data;
-  tt_hlo_value *value = at >= 0 ? tt_low_number(ctx, &args[at], dtype, 0) : tt_hlo_const(ctx->b, dtype, at == ONES ? 1 : 0);
+  tt_hlo_value *value = at >= 0 ? tt_low_number(ctx, &args[at], dtype, 0)
+                                : tt_hlo_const(ctx->b, dtype, at == ONES ? 1 : 0);
   tt_low_set(&results[0], tt_hlo_full(ctx->b, value, dims, rank));
   return NULL;
 }
@@ -37,7 +39,8 @@ TT_LOW_RULE(arange) {
 TT_LOW_RULE(eye) {
   size_t rank;
   const tt_hlo_dim *dims = tt_low_wanted_dims(ctx, 0, &rank);
-  tt_hlo_value *row = tt_hlo_iota(ctx->b, TT_S32, dims, rank, 0), *column = tt_hlo_iota(ctx->b, TT_S32, dims, rank, 1);
+  tt_hlo_value *row = tt_hlo_iota(ctx->b, TT_S32, dims, rank, 0),
+               *column = tt_hlo_iota(ctx->b, TT_S32, dims, rank, 1);
   tt_low_set(&results[0], tt_hlo_compare(ctx->b, TT_HLO_EQ, row, column));
   return NULL;
 }
@@ -48,12 +51,15 @@ static tt_dtype space_dtype(const tt_low_ctx *ctx) {
   return tt_dtype_is_integer(dtype) ? TT_F64 : dtype;
 }
 
-/* The first half counts up from the start, the second down from the end, as PyTorch does, so that both are exact. */
+/* The first half counts up from the start, the second down from the end, as PyTorch does, so that
+ * both are exact. */
 static tt_hlo_value *line_of(tt_low_ctx *ctx, const tt_low_value *args, tt_dtype dtype) {
   int64_t steps = tt_low_int(ctx, &args[2], 1);
-  tt_hlo_value *start = tt_low_number(ctx, &args[0], dtype, 0), *end = tt_low_number(ctx, &args[1], dtype, 0);
+  tt_hlo_value *start = tt_low_number(ctx, &args[0], dtype, 0),
+               *end = tt_low_number(ctx, &args[1], dtype, 0);
   tt_hlo_value *i = counting(ctx, dtype), *step, *up, *down, *half;
-  if (tt_dtype_is_integer(tt_low_wanted_dtype(ctx, 0, ctx->default_dtype))) { /* ends are integers first */
+  if (tt_dtype_is_integer(
+          tt_low_wanted_dtype(ctx, 0, ctx->default_dtype))) { /* ends are integers first */
     start = tt_hlo_convert(ctx->b, tt_hlo_convert(ctx->b, start, TT_S64), dtype);
     end = tt_hlo_convert(ctx->b, tt_hlo_convert(ctx->b, end, TT_S64), dtype);
   }
@@ -83,11 +89,13 @@ TT_LOW_RULE(logspace) {
 
 /* (row, col, offset): the places of the elements of a triangle, row by row, as [2, n]. */
 TT_LOW_RULE(triangle_indices) {
-  int64_t rows = tt_low_int(ctx, &args[0], 0), columns = tt_low_int(ctx, &args[1], 0), offset = tt_low_int(ctx, &args[2], 0);
+  int64_t rows = tt_low_int(ctx, &args[0], 0), columns = tt_low_int(ctx, &args[1], 0),
+          offset = tt_low_int(ctx, &args[2], 0);
   size_t rank;
   const tt_hlo_dim *wanted = tt_low_wanted_dims(ctx, 0, &rank);
   tt_hlo_dim dims[2] = {tt_hlo_dim_number(rows), tt_hlo_dim_number(columns)};
-  tt_hlo_value *row = tt_hlo_iota(ctx->b, TT_S32, dims, 2, 0), *column = tt_hlo_iota(ctx->b, TT_S32, dims, 2, 1);
+  tt_hlo_value *row = tt_hlo_iota(ctx->b, TT_S32, dims, 2, 0),
+               *column = tt_hlo_iota(ctx->b, TT_S32, dims, 2, 1);
   tt_hlo_value *mask = tt_hlo_sub(ctx->b, column, row), *place, *parts[2];
   if (rank != 2 || wanted[1].value != NULL || wanted[1].size == 0 || rows * columns == 0) {
     tt_low_set(&results[0], tt_low_zeros(ctx, TT_S64, wanted, rank));
@@ -95,8 +103,10 @@ TT_LOW_RULE(triangle_indices) {
   }
   mask = tt_low_compare_const(ctx, (tt_hlo_direction)ctx->rule->data, mask, (double)offset);
   place = tt_low_true_positions(ctx, tt_low_flat(ctx, mask), wanted[1].size, 0, NULL);
-  parts[0] = tt_hlo_unsqueeze(ctx->b, tt_low_with_const(ctx, TT_HLO_DIVIDE, place, (double)columns), 0);
-  parts[1] = tt_hlo_unsqueeze(ctx->b, tt_low_with_const(ctx, TT_HLO_REMAINDER, place, (double)columns), 0);
+  parts[0] =
+      tt_hlo_unsqueeze(ctx->b, tt_low_with_const(ctx, TT_HLO_DIVIDE, place, (double)columns), 0);
+  parts[1] =
+      tt_hlo_unsqueeze(ctx->b, tt_low_with_const(ctx, TT_HLO_REMAINDER, place, (double)columns), 0);
   tt_low_set(&results[0], tt_hlo_concat(ctx->b, parts, 2, 0));
   return NULL;
 }

@@ -2,7 +2,8 @@
 
 enum { TAPS_MAX = 24 }; /* above, reduce_window: programs grow and each tap is a pass */
 
-tt_hlo_value *tt_low_window_tap(tt_low_ctx *ctx, tt_hlo_value *x, const tt_low_window *w, int64_t t, tt_hlo_value *fill) {
+tt_hlo_value *tt_low_window_tap(tt_low_ctx *ctx, tt_hlo_value *x, const tt_low_window *w, int64_t t,
+                                tt_hlo_value *fill) {
   int64_t first = t * w->dilation - w->pad, span = (w->out - 1) * w->stride + 1;
   if (first < 0 || first + span > w->in) { /* cuts where the numbers are negative */
     x = tt_low_pad_axis(ctx, x, fill, w->axis, -first, first + span - w->in, 0);
@@ -11,15 +12,16 @@ tt_hlo_value *tt_low_window_tap(tt_low_ctx *ctx, tt_hlo_value *x, const tt_low_w
   return tt_hlo_slice_axis(ctx->b, x, w->axis, first, first + span, w->stride);
 }
 
-tt_hlo_value *tt_low_window_untap(tt_low_ctx *ctx, tt_hlo_value *y, const tt_low_window *w, int64_t t) {
+tt_hlo_value *tt_low_window_untap(tt_low_ctx *ctx, tt_hlo_value *y, const tt_low_window *w,
+                                  int64_t t) {
   int64_t first = t * w->dilation - w->pad, span = (w->out - 1) * w->stride + 1;
   tt_hlo_value *zero = tt_hlo_const(ctx->b, tt_hlo_dtype(y), 0);
   return tt_low_pad_axis(ctx, y, zero, w->axis, first, w->in - first - span, w->stride - 1);
 }
 
 static tt_hlo_value *sum_by_window(tt_low_ctx *ctx, tt_hlo_value *x, const tt_low_window *w) {
-  int64_t dims[TT_LOW_RANK_MAX], strides[TT_LOW_RANK_MAX], dilations[TT_LOW_RANK_MAX], low[TT_LOW_RANK_MAX] = {0},
-      high[TT_LOW_RANK_MAX] = {0};
+  int64_t dims[TT_LOW_RANK_MAX], strides[TT_LOW_RANK_MAX], dilations[TT_LOW_RANK_MAX],
+      low[TT_LOW_RANK_MAX] = {0}, high[TT_LOW_RANK_MAX] = {0};
   tt_hlo_window window = {dims, strides, NULL, dilations, low, high};
   int64_t span = (w->out - 1) * w->stride + w->dilation * (w->kernel - 1) + 1;
   tt_hlo_value *zero = tt_hlo_const(ctx->b, tt_hlo_dtype(x), 0);
@@ -53,7 +55,8 @@ tt_hlo_value *tt_low_window_unsum(tt_low_ctx *ctx, tt_hlo_value *y, const tt_low
   return tt_low_window_sum(ctx, tt_low_pad_axis(ctx, y, zero, w->axis, 0, 0, w->stride - 1), &back);
 }
 
-tt_hlo_value *tt_low_apply_matrix(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *matrix, int axis) {
+tt_hlo_value *tt_low_apply_matrix(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *matrix,
+                                  int axis) {
   int64_t contract[1] = {axis}, column[1] = {1};
   tt_hlo_dot_dims dims = {{0, NULL}, {0, NULL}, {1, contract}, {1, column}};
   tt_hlo_precision before = ctx->b->precision;

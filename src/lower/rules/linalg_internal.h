@@ -18,16 +18,15 @@ tt_hlo_value *tt_low_mat_column(tt_low_ctx *ctx, tt_hlo_value *x);
 /* Zero where row - column < k (lower) or column - row < k (upper). */
 tt_hlo_value *tt_low_mat_lower(tt_low_ctx *ctx, tt_hlo_value *x, int64_t k);
 tt_hlo_value *tt_low_mat_upper(tt_low_ctx *ctx, tt_hlo_value *x, int64_t k);
-/* Ones on the diagonal, in the dims of x; `x` with the diagonal set to 1. */
+/* The identity in the dims and dtype of x. */
 tt_hlo_value *tt_low_mat_eye_like(tt_low_ctx *ctx, tt_hlo_value *x);
 /* [..., n, n] -> [..., n] */
 tt_hlo_value *tt_low_mat_diagonal(tt_low_ctx *ctx, tt_hlo_value *x);
 /* [..., n] laid along the columns: y[..., i, j] = v[..., j], for `like` [..., m, n] */
 tt_hlo_value *tt_low_mat_along_columns(tt_low_ctx *ctx, tt_hlo_value *v, tt_hlo_value *like);
-/* Broadcasts the batch dims of x to those of result `i` (its dims but the last `tail`). */
+/* x [..., m, n] with its batch dims broadcast to `batch`. */
 tt_hlo_value *tt_low_mat_batch_as(tt_low_ctx *ctx, tt_hlo_value *x, const tt_hlo_dim *batch, size_t batch_rank);
 /* Result i filled with zeros in the wanted dims. */
 void tt_low_mat_set_empty(tt_low_ctx *ctx, tt_low_value *results, size_t i, tt_dtype dtype);
-/* The families' extra rows live in linalg_lu.c and linalg_factor.c. */
 
 #endif /* TT_LOWER_RULES_LINALG_INTERNAL_H */

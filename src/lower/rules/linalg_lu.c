@@ -36,6 +36,14 @@ static tt_hlo_value *swap(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *k, tt_
   return tt_hlo_select(b, is_k, tt_hlo_broadcast_like(b, at_p, x), x);
 }
 
+/* What the pivot is the largest of: |x|, for complex |re| + |im| as in LAPACK's izamax. */
+static tt_hlo_value *pivot_size(tt_low_ctx *ctx, tt_hlo_value *x) {
+  tt_hlo_build *b = ctx->b;
+  if (!tt_dtype_is_complex(tt_hlo_dtype(x)))
+    return tt_hlo_abs(b, x);
+  return tt_hlo_add(b, tt_hlo_abs(b, tt_hlo_real(b, x)), tt_hlo_abs(b, tt_hlo_imag(b, x)));
+}
+
 /* One column: a, pivots, perm in, the same after step k out. */
 static void lu_step(tt_low_ctx *ctx, tt_hlo_value *k, tt_hlo_value *const *in, bool pivot, tt_hlo_value **out) {
   tt_hlo_build *b = ctx->b;
@@ -43,7 +51,7 @@ static void lu_step(tt_low_ctx *ctx, tt_hlo_value *k, tt_hlo_value *const *in, b
   const tt_hlo_dim one_each[2] = {tt_hlo_dim_of(b, a, 0), tt_hlo_dim_number(1)};
   tt_hlo_value *p = tt_hlo_full(b, k, one_each, 2);
   if (pivot) {
-    tt_hlo_value *size = tt_hlo_abs(b, tt_hlo_squeeze(b, slice_at(ctx, a, k, 2), 2));
+    tt_hlo_value *size = pivot_size(ctx, tt_hlo_squeeze(b, slice_at(ctx, a, k, 2), 2));
     tt_hlo_value *row = tt_low_iota_like(ctx, size, 1);
     tt_hlo_value *open = tt_hlo_compare(b, TT_HLO_GE, row, tt_hlo_broadcast_like(b, k, row));
     tt_low_fold_pick(ctx, tt_low_select_const(ctx, open, size, -1), 1, true, &value, &p);
@@ -269,12 +277,6 @@ static lu lu_batch_as(tt_low_ctx *ctx, const lu *f, tt_hlo_value *a, const tt_hl
   return (lu){packed, f->pivots, tt_hlo_squeeze(b, perm, 1)};
 }
 
-/* The factorization that PyTorch's solve, det and slogdet return, and their gradients take: that of A^T for a real A in
- * row-major order (its columns are LAPACK's), that of A for a complex one. */
-static tt_hlo_value *factored(tt_low_ctx *ctx, tt_hlo_value *a) {
-  return tt_dtype_is_complex(tt_hlo_dtype(a)) ? a : tt_low_mat_transpose(ctx, a, false);
-}
-
 /* (A, B, left, check_errors) -> (result, LU, pivots, info); B may be a vector (or a batch of them) */
 static tt_error *lower_solve_ex(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
   (void)args_count;
@@ -292,12 +294,11 @@ static tt_error *lower_solve_ex(tt_low_ctx *ctx, const tt_low_value *args, size_
   size_t batch_rank = vector ? rank - 1 : rank - 2;
   if (vector)
     y = tt_hlo_unsqueeze(ctx->b, y, tt_hlo_rank(y));
-  tt_hlo_value *matrix = factored(ctx, a);
-  bool transposed = matrix != a, left = tt_low_bool(ctx, &args[2], true);
-  lu f = lu_of(ctx, tt_low_mat_flat(ctx, matrix), true);
+  bool left = tt_low_bool(ctx, &args[2], true);
+  lu f = lu_of(ctx, tt_low_mat_flat(ctx, a), true);
   lu wide = lu_batch_as(ctx, &f, a, dims, batch_rank);
   y = tt_low_mat_flat(ctx, tt_low_mat_batch_as(ctx, y, dims, batch_rank));
-  tt_low_set_fit(ctx, results, 0, lu_solve_side(ctx, wide.packed, wide.perm, y, left || vector, transposed));
+  tt_low_set_fit(ctx, results, 0, lu_solve_side(ctx, wide.packed, wide.perm, y, left || vector, false));
   tt_low_set_fit(ctx, results, 1, f.packed);
   tt_low_set_fit(ctx, results, 2, f.pivots);
   tt_low_set_fit(ctx, results, 3, info_of(ctx, f.packed));
@@ -327,6 +328,12 @@ static tt_hlo_value *sign_of(tt_low_ctx *ctx, tt_hlo_value *pivots, tt_dtype dty
   tt_hlo_value *odd = tt_low_with_const(ctx, TT_HLO_AND, tt_hlo_reduce(b, TT_HLO_ADD, swaps, axes, 1), 1);
   tt_hlo_value *sign = tt_low_with_const(ctx, TT_HLO_ADD, tt_low_with_const(ctx, TT_HLO_MULTIPLY, odd, -2), 1);
   return tt_hlo_convert(b, sign, dtype);
+}
+
+/* The matrix whose factorization PyTorch's det and slogdet return, and their gradients take: A^T for a real contiguous A
+ * (its rows are then LAPACK's columns), else A. A rule does not see strides and takes A to be contiguous. */
+static tt_hlo_value *factored(tt_low_ctx *ctx, tt_hlo_value *a) {
+  return tt_dtype_is_complex(tt_hlo_dtype(a)) ? a : tt_low_mat_transpose(ctx, a, false);
 }
 
 /* (A) -> (det, LU, pivots), or (sign, logabsdet, LU, pivots) */

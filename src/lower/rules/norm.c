@@ -1,4 +1,6 @@
 /* Softmax, layer, group, batch and weight normalization, dropout. All arithmetic is in the opmath type, rounded once. */
+#include <math.h>
+
 #include "lower/rules/helpers_reduction.h"
 #include "lower/rules/rules.h"
 
@@ -418,6 +420,34 @@ static tt_error *lower_weight_norm_backward(tt_low_ctx *ctx, const tt_low_value 
   tt_hlo_value *across = tt_hlo_sub(b, gw, tt_low_with(ctx, TT_HLO_MULTIPLY, v, along));
   tt_low_set(&results[0], tt_low_with(ctx, TT_HLO_MULTIPLY, across, tt_hlo_div(b, g, norm)));
   tt_low_set(&results[1], tt_hlo_div(b, dot, norm));
+  return NULL;
+}
+
+/* |x|_p over all axes but `axis`, kept */
+static tt_hlo_value *p_norm_but(tt_low_ctx *ctx, tt_hlo_value *x, int axis, double p) {
+  size_t count;
+  const int64_t *axes = tt_low_axes_but(ctx, tt_hlo_rank(x), axis, &count);
+  if (p == 2)
+    return norm_but(ctx, x, axis);
+  tt_hlo_value *size = tt_hlo_abs(ctx->b, x);
+  if (isinf(p))
+    return tt_low_fold(ctx, TT_HLO_MAXIMUM, size, axes, count, true);
+  size = p == 1 ? size : tt_low_with_const(ctx, TT_HLO_POWER, size, p);
+  tt_hlo_value *sum = tt_low_fold(ctx, TT_HLO_ADD, size, axes, count, true);
+  return p == 1 ? sum : tt_low_with_const(ctx, TT_HLO_POWER, sum, 1 / p);
+}
+
+/* (self, p, dim, maxnorm): slices along dim whose norm is above maxnorm are scaled by maxnorm / (norm + 1e-7) */
+static tt_error *lower_renorm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+  (void)args_count;
+  tt_hlo_build *b = ctx->b;
+  tt_hlo_value *x = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor)));
+  int axis = tt_low_axis(tt_low_int(ctx, &args[2], 0), tt_hlo_rank(x));
+  tt_hlo_value *norm = p_norm_but(ctx, x, axis, tt_low_double(ctx, &args[1], 2));
+  tt_hlo_value *most = tt_hlo_broadcast_like(b, tt_low_number(ctx, &args[3], tt_hlo_dtype(norm), 1), norm);
+  tt_hlo_value *factor = tt_hlo_div(b, most, tt_low_with_const(ctx, TT_HLO_ADD, norm, 1e-7));
+  factor = tt_hlo_select(b, tt_hlo_compare(b, TT_HLO_GT, norm, most), factor, tt_hlo_const_like(b, norm, 1));
+  tt_low_set(&results[0], tt_low_with(ctx, TT_HLO_MULTIPLY, x, tt_hlo_convert(b, factor, tt_hlo_dtype(x))));
   return NULL;
 }
 

@@ -218,18 +218,6 @@ POINTWISE_RULE(logical) {
   return NULL;
 }
 
-/* The whole tensors: dims have been compared by the caller, or here when they are known. */
-POINTWISE_RULE(equal) {
-  (void)args_count;
-  tt_hlo_value *x = args[0].tensor, *y = args[1].tensor;
-  ctx->results_count = 1;
-  bool same = tt_hlo_rank(x) == tt_hlo_rank(y);
-  for (int i = 0; same && i < tt_hlo_rank(x); i++)
-    same = x->type.dims[i] == y->type.dims[i];
-  tt_low_set(&results[0], same ? all_of(ctx, tt_hlo_compare(ctx->b, TT_HLO_EQ, x, y)) : tt_hlo_const(ctx->b, TT_PRED, 0));
-  return NULL;
-}
-
 /* ---- bits ---- */
 
 /* Floats are multiplied by 2^y. StableHLO gives 0 for a shift that is negative or too long, as PyTorch does. */

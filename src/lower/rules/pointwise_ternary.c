@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "lower/rules/pointwise_internal.h"
 
 /* ---- clamp: a missing bound is None; a NaN bound gives NaN, and min > max gives max, as PyTorch has it ---- */
@@ -72,22 +70,5 @@ POINTWISE_RULE(lerp) {
   tt_hlo_value *from_start = tt_hlo_add(b, x[0], tt_hlo_mul(b, weight, gap));
   tt_hlo_value *from_end = tt_hlo_sub(b, x[1], tt_hlo_mul(b, gap, tt_low_number_minus(b, 1, weight)));
   tt_low_set(&results[0], tt_hlo_select(b, near, from_start, from_end));
-  return NULL;
-}
-
-/* ---- isin: any of the test elements equals ---- */
-
-POINTWISE_RULE(isin) {
-  (void)args_count;
-  tt_hlo_build *b = ctx->b;
-  tt_dtype dtype = tt_low_promote(ctx, args, 2);
-  tt_hlo_value *x = tt_low_number(ctx, &args[0], dtype, 0), *test = tt_low_number(ctx, &args[1], dtype, 0);
-  int rank = tt_hlo_rank(x), test_rank = tt_hlo_rank(test);
-  test = test_rank == 0 ? tt_hlo_unsqueeze(b, test, 0) : test_rank > 1 ? tt_hlo_flatten(b, test, 0, test_rank - 1) : test;
-  x = tt_hlo_unsqueeze(b, x, rank);
-  tt_low_broadcast2(ctx, &x, &test);
-  int64_t axis = rank;
-  tt_hlo_value *found = tt_hlo_reduce(b, TT_HLO_OR, tt_hlo_compare(b, TT_HLO_EQ, x, test), &axis, 1);
-  tt_low_set(&results[0], tt_low_bool(ctx, &args[3], false) ? tt_hlo_not(b, found) : found);
   return NULL;
 }

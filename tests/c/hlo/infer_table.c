@@ -106,7 +106,8 @@ tt_hlo_op *make_op(tt_arena *arena, const infer_row *row) {
     return NULL;
   for (uint32_t i = 0; i < op->results_count; i++)
     op->results[i].op = op;
-  for (; op->regions_count < TT_COUNT(row->regions) && row->regions[op->regions_count] != NULL; op->regions_count++) {
+  for (; op->regions_count < TT_COUNT(row->regions) && row->regions[op->regions_count] != NULL;
+       op->regions_count++) {
     op->regions[op->regions_count] = make_region(arena, row->regions[op->regions_count]);
     if (op->regions[op->regions_count] == NULL)
       return NULL;

@@ -1,6 +1,8 @@
-/* infer_table.h: inference tests as tables: an op with operand types, attributes and regions, and what comes of it.
+/* infer_table.h: inference tests as tables: an op with operand types, attributes and regions, and
+ * what comes of it.
  *
- * Types are written as MLIR writes what stands in tensor<>: "2x?xf32", "complex<f32>"; "token". Lists have blanks. */
+ * Types are written as MLIR writes what stands in tensor<>: "2x?xf32", "complex<f32>"; "token".
+ * Lists have blanks. */
 #ifndef TT_TEST_HLO_INFER_TABLE_H
 #define TT_TEST_HLO_INFER_TABLE_H
 
@@ -31,16 +33,21 @@ typedef struct infer_row {
 #define BOOL(name, value) ATTR(name, BOOL, .i64 = (value))
 #define ENUM(name, value) ATTR(name, ENUM, .i64 = (value))
 #define STRING(name, value) ATTR(name, STRING, .text = (value))
-#define LIST(...) {COUNT_OF(int64_t, __VA_ARGS__), (const int64_t[]){__VA_ARGS__}}
+#define LIST(...)                                                     \
+  {                                                                   \
+    COUNT_OF(int64_t, __VA_ARGS__), (const int64_t[]) { __VA_ARGS__ } \
+  }
 #define I64S(name, ...) ATTR(name, I64S, .i64s = LIST(__VA_ARGS__))
 #define EMPTY(name) ATTR(name, I64S, .i64s = {0, NULL})
-#define MATRIX(name, columns_, ...) ATTR(name, MATRIX, .i64s = LIST(__VA_ARGS__), .columns = (columns_))
+#define MATRIX(name, columns_, ...) \
+  ATTR(name, MATRIX, .i64s = LIST(__VA_ARGS__), .columns = (columns_))
 #define DIMS(name, kind, type, ...) ATTR(name, kind, .dims = &(const type){__VA_ARGS__})
 
 void check_rows(const char *file, const infer_row *rows, size_t rows_count);
 #define CHECK_ROWS(rows) check_rows(__FILE__, rows, TT_COUNT(rows))
 
-/* An op in `arena` as a row says it; NULL when memory ran out. Also for tests that go on with it. */
+/* An op in `arena` as a row says it; NULL when memory ran out. Also for tests that go on with it.
+ */
 tt_hlo_op *make_op(tt_arena *arena, const infer_row *row);
 
 #endif /* TT_TEST_HLO_INFER_TABLE_H */

@@ -5,13 +5,16 @@
 static const infer_row dots[] = {
     ROW(DOT_GENERAL, "2x3x4xf32 2x4x5xf32", "2x3x5xf32",
         ATTRS(DOT(LIST(0), LIST(0), LIST(2), LIST(1)))),
-    ROW(DOT_GENERAL, "?x3x4xf32 2x?x5xf32", "2x3x5xf32", ATTRS(DOT(LIST(0), LIST(0), LIST(2), LIST(1)))),
+    ROW(DOT_GENERAL, "?x3x4xf32 2x?x5xf32", "2x3x5xf32",
+        ATTRS(DOT(LIST(0), LIST(0), LIST(2), LIST(1)))),
     ROW(DOT_GENERAL, "3xf32 4xf32", "3x4xf32", ATTRS(DOT(.lhs_batch = {0}))),
     ROW(DOT_GENERAL, "3x4xi8 4x5xi8", "3x5xi32", .given = "i32", ATTRS(MATMUL)),
     ROW(DOT_GENERAL, "3x4xbf16 4x5xbf16", "3x5xbf16", ATTRS(MATMUL)),
-    ROW(DOT_GENERAL, "3x64xf32 32x5xf32", "!dot_general: contracting dims differ: lhs[1]=64, rhs[0]=32", ATTRS(MATMUL)),
+    ROW(DOT_GENERAL, "3x64xf32 32x5xf32",
+        "!dot_general: contracting dims differ: lhs[1]=64, rhs[0]=32", ATTRS(MATMUL)),
     ROW(DOT_GENERAL, "3x4xf32 4x5xf64", "!element types differ", ATTRS(MATMUL)),
-    ROW(DOT_GENERAL, "3x4xf32 4x5xf32", "!a result of i32 does not fit operands of f32", .given = "i32", ATTRS(MATMUL)),
+    ROW(DOT_GENERAL, "3x4xf32 4x5xf32", "!a result of i32 does not fit operands of f32",
+        .given = "i32", ATTRS(MATMUL)),
     ROW(DOT_GENERAL, "3x4xf32 4x5xf32", "!attribute dot_dimension_numbers is missing"),
     ROW(DOT_GENERAL, "3x4xf32 4x5xf32", "!dot_dimension_numbers is empty",
         ATTRS(ATTR(DOT_DIMENSION_NUMBERS, DOT, .dims = NULL))),
@@ -38,11 +41,15 @@ static const infer_row dots[] = {
 };
 TEST(hlo_infer, dot_general) { CHECK_ROWS(dots); }
 
-#define GROUPS(features, batches) I64(FEATURE_GROUP_COUNT, features), I64(BATCH_GROUP_COUNT, batches)
-#define NCHW DIMS(DIMENSION_NUMBERS, CONV, tt_hlo_conv_dims, 0, 1, LIST(2, 3), 1, 0, LIST(2, 3), 0, 1, LIST(2, 3))
+#define GROUPS(features, batches) \
+  I64(FEATURE_GROUP_COUNT, features), I64(BATCH_GROUP_COUNT, batches)
+#define NCHW                                                                                \
+  DIMS(DIMENSION_NUMBERS, CONV, tt_hlo_conv_dims, 0, 1, LIST(2, 3), 1, 0, LIST(2, 3), 0, 1, \
+       LIST(2, 3))
 #define NC DIMS(DIMENSION_NUMBERS, CONV, tt_hlo_conv_dims, 0, 1, {0}, 1, 0, {0}, 0, 1, {0})
-#define BAD(a, b, c, d) \
-  DIMS(DIMENSION_NUMBERS, CONV, tt_hlo_conv_dims, a, b, LIST(2, 3), c, 0, LIST(2, 3), 0, 1, LIST(2, d))
+#define BAD(a, b, c, d)                                                                     \
+  DIMS(DIMENSION_NUMBERS, CONV, tt_hlo_conv_dims, a, b, LIST(2, 3), c, 0, LIST(2, 3), 0, 1, \
+       LIST(2, d))
 static const infer_row convs[] = {
     ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "2x6x7x7xf32", ATTRS(NCHW, GROUPS(1, 1))),
     ROW(CONVOLUTION, "2x4x9x9xf32 6x2x3x3xf32", "2x6x5x5xf32",
@@ -56,7 +63,8 @@ static const infer_row convs[] = {
     ROW(CONVOLUTION, "2xf32 6xf32", "!expected equal ranks of 2 or more", ATTRS(NC, GROUPS(1, 1))),
     ROW(CONVOLUTION, "2x4xf32 6x4x3xf32", "!expected equal ranks", ATTRS(NC, GROUPS(1, 1))),
     ROW(CONVOLUTION, "2x4xf32 6x4xf64", "!element types differ", ATTRS(NC, GROUPS(1, 1))),
-    ROW(CONVOLUTION, "2x4x5xf32 6x4x3xf32", "!input dimensions spatial dimensions: expected 1 numbers, got 2",
+    ROW(CONVOLUTION, "2x4x5xf32 6x4x3xf32",
+        "!input dimensions spatial dimensions: expected 1 numbers, got 2",
         ATTRS(NCHW, GROUPS(1, 1))),
     ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!input dimensions[1] repeats axis 0",
         ATTRS(BAD(0, 0, 1, 3), GROUPS(1, 1))),
@@ -66,19 +74,24 @@ static const infer_row convs[] = {
         ATTRS(BAD(0, 1, 2, 3), GROUPS(1, 1))),
     ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!output dimensions[1] repeats axis 2",
         ATTRS(BAD(0, 1, 1, 2), GROUPS(1, 1))),
-    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!attribute feature_group_count is missing", ATTRS(NCHW)),
-    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!feature_group_count is 0", ATTRS(NCHW, GROUPS(0, 1))),
-    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!batch_group_count is -1", ATTRS(NCHW, GROUPS(1, -1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!attribute feature_group_count is missing",
+        ATTRS(NCHW)),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!feature_group_count is 0",
+        ATTRS(NCHW, GROUPS(0, 1))),
+    ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!batch_group_count is -1",
+        ATTRS(NCHW, GROUPS(1, -1))),
     ROW(CONVOLUTION, "2x4x9x9xf32 6x2x3x3xf32", "!one must be 1", ATTRS(NCHW, GROUPS(2, 2))),
-    ROW(CONVOLUTION, "3x4x9x9xf32 6x4x3x3xf32", "!input batch dim 3 is no multiple of batch_group_count 2",
-        ATTRS(NCHW, GROUPS(1, 2))),
-    ROW(CONVOLUTION, "2x5x9x9xf32 6x2x3x3xf32", "!input feature dim 5 is no multiple of feature_group_count 2",
-        ATTRS(NCHW, GROUPS(2, 1))),
+    ROW(CONVOLUTION, "3x4x9x9xf32 6x4x3x3xf32",
+        "!input batch dim 3 is no multiple of batch_group_count 2", ATTRS(NCHW, GROUPS(1, 2))),
+    ROW(CONVOLUTION, "2x5x9x9xf32 6x2x3x3xf32",
+        "!input feature dim 5 is no multiple of feature_group_count 2", ATTRS(NCHW, GROUPS(2, 1))),
     ROW(CONVOLUTION, "2x4x9x9xf32 6x3x3x3xf32", "!kernel input feature dim: expected 4 / 1, got 3",
         ATTRS(NCHW, GROUPS(1, 1))),
-    ROW(CONVOLUTION, "2x4x9x9xf32 5x2x3x3xf32", "!kernel output feature dim 5 is no multiple of feature_group_count 2",
+    ROW(CONVOLUTION, "2x4x9x9xf32 5x2x3x3xf32",
+        "!kernel output feature dim 5 is no multiple of feature_group_count 2",
         ATTRS(NCHW, GROUPS(2, 1))),
-    ROW(CONVOLUTION, "2x4x9x9xf32 5x4x3x3xf32", "!kernel output feature dim 5 is no multiple of batch_group_count 2",
+    ROW(CONVOLUTION, "2x4x9x9xf32 5x4x3x3xf32",
+        "!kernel output feature dim 5 is no multiple of batch_group_count 2",
         ATTRS(NCHW, GROUPS(1, 2))),
     ROW(CONVOLUTION, "2x4x9x9xf32 6x4x3x3xf32", "!window_strides[1] is 0, less than 1",
         ATTRS(NCHW, GROUPS(1, 1), I64S(WINDOW_STRIDES, 1, 0))),
@@ -119,11 +132,12 @@ static const infer_row ffts[] = {
     ROW(FFT, "3x8xcomplex<f32>", "!fft_length[0] is negative", FFT(FFT, -8)),
     ROW(FFT, "3x8xcomplex<f32>", "!expected 1 to 3 numbers, got 0",
         ATTRS(ENUM(FFT_TYPE, TT_HLO_FFT_FFT), EMPTY(FFT_LENGTH))),
-    ROW(FFT, "3x8xcomplex<f32>", "!fft_type: 4 is not a value", ATTRS(ENUM(FFT_TYPE, 4), I64S(FFT_LENGTH, 8))),
+    ROW(FFT, "3x8xcomplex<f32>", "!fft_type: 4 is not a value",
+        ATTRS(ENUM(FFT_TYPE, 4), I64S(FFT_LENGTH, 8))),
 };
 TEST(hlo_infer, fft) { CHECK_ROWS(ffts); }
 
-#define SOLVE(left, transpose)                                                                   \
+#define SOLVE(left, transpose)                                         \
   ATTRS(BOOL(LEFT_SIDE, left), BOOL(LOWER, 1), BOOL(UNIT_DIAGONAL, 0), \
         ENUM(TRANSPOSE_A, TT_HLO_##transpose))
 static const infer_row solvers[] = {
@@ -138,11 +152,15 @@ static const infer_row solvers[] = {
     ROW(TRIANGULAR_SOLVE, "2x4x4xf32 2x4x3xf32", "!sizes differ", SOLVE(0, NO_TRANSPOSE)),
     ROW(TRIANGULAR_SOLVE, "2x4x5xf32 2x4x3xf32", "!sizes differ", SOLVE(1, NO_TRANSPOSE)),
     ROW(TRIANGULAR_SOLVE, "3x4x4xf32 2x4x3xf32", "!batch dim 0 differs", SOLVE(1, NO_TRANSPOSE)),
-    ROW(TRIANGULAR_SOLVE, "4x4xf32 2x4x3xf32", "!expected equal ranks of 2 or more", SOLVE(1, NO_TRANSPOSE)),
-    ROW(TRIANGULAR_SOLVE, "4xf32 4xf32", "!expected equal ranks of 2 or more", SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "4x4xf32 2x4x3xf32", "!expected equal ranks of 2 or more",
+        SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "4xf32 4xf32", "!expected equal ranks of 2 or more",
+        SOLVE(1, NO_TRANSPOSE)),
     ROW(TRIANGULAR_SOLVE, "4x4xf32 4x3xf64", "!element types differ", SOLVE(1, NO_TRANSPOSE)),
-    ROW(TRIANGULAR_SOLVE, "4x4xi32 4x3xi32", "!expected float or complex operands", SOLVE(1, NO_TRANSPOSE)),
-    ROW(TRIANGULAR_SOLVE, "4x4xf32 4x3xf32", "!transpose_a is TRANSPOSE_INVALID", SOLVE(1, TRANSPOSE_INVALID)),
+    ROW(TRIANGULAR_SOLVE, "4x4xi32 4x3xi32", "!expected float or complex operands",
+        SOLVE(1, NO_TRANSPOSE)),
+    ROW(TRIANGULAR_SOLVE, "4x4xf32 4x3xf32", "!transpose_a is TRANSPOSE_INVALID",
+        SOLVE(1, TRANSPOSE_INVALID)),
     ROW(TRIANGULAR_SOLVE, "4x4xf32 4x3xf32", "!attribute left_side is missing"),
 };
 TEST(hlo_infer, solvers) { CHECK_ROWS(solvers); }

@@ -1,0 +1,130 @@
+"""python -m torch_tpu, and the environment it lists."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+from torch_tpu._internal import env, plugin
+
+
+def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "torch_tpu", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_env_lists_every_variable():
+    done = command("env", TORCH_TPU_FALLBACK="warn")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "TORCH_TPU_FALLBACK=warn" in done.stdout
+    for variable in env.VARIABLES:
+        assert variable.name in done.stdout and variable.meaning in done.stdout
+
+
+def test_info_names_plugin_and_device():
+    done = command("info")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "tpu:0" in done.stdout and "PJRT" in done.stdout and "GiB" in done.stdout
+
+
+def test_info_without_plugin_says_what_to_do():
+    done = command("info", TORCH_TPU_PLUGIN="/no/such.so")
+    assert done.returncode == 1
+    assert "/no/such.so" in done.stdout and "doctor" in done.stdout
+
+
+def test_doctor_is_content_here():
+    done = command("doctor")
+    assert done.returncode == 0, done.stdout
+    assert "all is well" in done.stdout
+
+
+def test_doctor_says_what_to_do():
+    done = command("doctor", TORCH_TPU_PLUGIN="rocm")
+    assert done.returncode == 1
+    assert "FAIL" in done.stdout and "to do:" in done.stdout
+
+
+def test_doctor_survives_a_plugin_that_does_not_load(tmp_path):
+    path = tmp_path / "plugin.so"
+    path.write_bytes(b"no library")
+    done = command("doctor", TPU_LIBRARY_PATH=str(path))
+    assert done.returncode == 1
+    assert "FAIL  runs" in done.stdout and str(path) in done.stdout
+
+
+def test_unknown_command_is_an_error():
+    assert command("dance").returncode == 2
+
+
+def test_variables_are_read_in_one_place():
+    reads = re.compile(r"environ|getenv")
+    readers = {
+        path.name for path in (ROOT / "torch_tpu").rglob("*.py") if reads.search(path.read_text())
+    }
+    assert readers == {"env.py", "cli.py"}  # the command `env` shows what is set
+
+
+# ---- the table ----
+
+
+def test_get_and_flag(monkeypatch):
+    monkeypatch.delenv("TORCH_TPU_FALLBACK", raising=False)
+    assert env.get("TORCH_TPU_FALLBACK") == "error"
+    for text, wanted in [("1", True), ("yes", True), ("0", False), ("", False)]:
+        monkeypatch.setenv("TORCH_TPU_LAUNCH_BLOCKING", text)
+        assert env.flag("TORCH_TPU_LAUNCH_BLOCKING") is wanted
+    with pytest.raises(KeyError):
+        env.get("TORCH_TPU_NO_SUCH")
+
+
+def test_choice_names_what_is_expected(monkeypatch):
+    monkeypatch.setenv("TORCH_TPU_FALLBACK", "maybe")
+    with pytest.raises(ValueError, match="TORCH_TPU_FALLBACK=maybe: expected one of error, warn"):
+        env.choice("TORCH_TPU_FALLBACK", ("error", "warn", "silent"))
+
+
+# ---- the choice of a plugin ----
+
+
+@pytest.fixture
+def no_variables(monkeypatch):
+    for name in ("TORCH_TPU_PLUGIN", "TPU_LIBRARY_PATH", "TORCH_TPU_CPU_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def test_choice_without_accelerator(no_variables):
+    no_variables.setattr(plugin, "tpu_is_attached", lambda: False)
+    assert plugin.choose().plugin == "xla_cpu"
+
+
+def test_choice_with_tpu(no_variables):
+    no_variables.setattr(plugin, "tpu_is_attached", lambda: True)
+    assert plugin.choose().plugin == "tpu"
+
+
+def test_variables_come_first(no_variables):
+    no_variables.setenv("TPU_LIBRARY_PATH", "libtpu.so")
+    assert plugin.choose() == (os.path.abspath("libtpu.so"), "TPU_LIBRARY_PATH")
+    no_variables.setenv("TORCH_TPU_PLUGIN", "neuron")
+    assert plugin.choose() == ("neuron", "TORCH_TPU_PLUGIN")
+
+
+def test_number_of_devices(no_variables):
+    assert plugin._devices("xla_cpu") == 1 and plugin._devices("tpu") == 0
+    no_variables.setenv("TORCH_TPU_CPU_DEVICES", "4")
+    assert plugin._devices("xla_cpu") == 4
+    for wrong in ("0", "-1", "many"):
+        no_variables.setenv("TORCH_TPU_CPU_DEVICES", wrong)
+        with pytest.raises(ValueError, match="TORCH_TPU_CPU_DEVICES=.*positive number"):
+            plugin._devices("xla_cpu")
