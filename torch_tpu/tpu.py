@@ -6,6 +6,7 @@ import types
 import torch
 
 from torch_tpu import _C
+from torch_tpu._internal import device as _device
 from torch_tpu._internal import random as _random
 from torch_tpu._internal import settings as _settings
 from torch_tpu._internal.device import (
@@ -52,7 +53,11 @@ Event = torch.Event
 """A point in a device's queue. ``record`` of one made with ``enable_timing=True`` waits for the
 work before it: its time is when that was done. ``elapsed_time`` is in milliseconds."""
 
+# What PyTorch asks of a device's module.
 _is_in_bad_fork = _C.in_bad_fork
+_lazy_init = _device.lazy_init
+_exchange_device = _device.exchange_device
+_maybe_exchange_device = _device.exchange_device
 
 __all__ = [
     "EagerMode",
@@ -107,6 +112,9 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 class _TpuModule(types.ModuleType):
     """The module's class: what can be read and assigned as an attribute of ``torch.tpu``."""
 
+    def __dir__(self) -> list[str]:
+        return list(__all__)
+
     @property
     def eager_mode(self) -> EagerMode:
         """The mode that operators run in. Assigning one waits for all work in flight first.
@@ -121,6 +129,10 @@ class _TpuModule(types.ModuleType):
     @eager_mode.setter
     def eager_mode(self, mode: EagerMode) -> None:
         _settings.put_eager_mode(mode)
+
+    @property
+    def _initialized(self) -> bool:
+        return _C.is_open()  # torch.utils.checkpoint keeps the generator's state only if so
 
     @property
     def default_generators(self) -> tuple[torch.Generator, ...]:

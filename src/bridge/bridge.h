@@ -37,11 +37,14 @@ struct Settings {
   std::vector<std::string> dirs; /* where plugins are looked for by name */
   tt_rt_mode mode = TT_RT_STRICT;
   bool check_nans = false;
-  std::optional<tt_hlo_precision>
-      precision;    /* none: torch.get_float32_matmul_precision() decides */
+  std::optional<tt_hlo_precision> precision; /* none: torch_precision */
+  /* What torch.get_float32_matmul_precision() says; PyTorch itself takes 0.1 us to ask. */
+  tt_hlo_precision torch_precision = TT_HLO_PRECISION_HIGHEST;
   std::string dump; /* folder for programs; empty: none */
   /* Uses so many of the plugin's devices. 0: all, and it must be loaded to count them. */
   int devices = 0;
+
+  tt_hlo_precision effective_precision() const { return precision.value_or(torch_precision); }
 };
 Settings settings();
 /* Throws, and changes nothing, where the runtime is open and the change touches the plugin. */
@@ -54,8 +57,8 @@ bool runtime_is_open();
 /* Whether this process was forked from one that had opened the runtime: nothing of it works here.
  */
 bool in_bad_fork();
-/* Hands PyTorch's own settings (default dtype, float32 matmul precision) to the runtime where they
- * have changed. Call it before tt_rt_run; costs a few loads. */
+/* Tells the runtime PyTorch's default dtype where that has changed. Call it before tt_rt_run; costs
+ * a few loads. */
 void refresh_settings(tt_rt *rt);
 /* Waits for all work, before the process ends; swallows errors. */
 void shut_down() noexcept;

@@ -1,6 +1,5 @@
 /* Makes PrivateUse1 a device: the process's runtime, errors, guard with streams and events, hooks,
  * generators. */
-#include <ATen/Context.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/ops/empty.h>
 #include <Python.h>
@@ -26,8 +25,7 @@ struct State {
   std::atomic<tt_rt *> rt{nullptr};
   std::atomic<size_t> devices{0}; /* that are used, of those that `rt` has */
   std::atomic<bool> bad_fork{false};
-  std::atomic<int> precision{-1}; /* settings.precision, -1 for none, for refresh_settings */
-  std::atomic<int> told_precision{-1}, told_dtype{-1};
+  std::atomic<int> told_dtype{-1}; /* to the runtime; a ScalarType */
 };
 
 State &state() {
@@ -54,6 +52,8 @@ namespace {
 void apply_changes(tt_rt *rt, const Settings &from, const Settings &to) {
   if (from.mode != to.mode)
     check(tt_rt_mode_set(rt, to.mode));
+  if (from.effective_precision() != to.effective_precision())
+    tt_rt_precision_set(rt, to.effective_precision());
   if (from.check_nans != to.check_nans)
     tt_rt_check_nans_set(rt, to.check_nans);
   if (from.dump != to.dump)
@@ -136,7 +136,6 @@ void update_settings(const std::function<void(Settings &)> &change) {
                 "tpu: the plugin ", s.settings.plugin, " is in use and cannot be changed any more");
     apply_changes(rt, s.settings, wanted);
   }
-  s.precision = wanted.precision ? static_cast<int>(*wanted.precision) : -1;
   s.settings = std::move(wanted);
 }
 
@@ -157,32 +156,8 @@ void shut_down() noexcept {
     tt_error_free(tt_rt_synchronize(tt_rt_device_at(rt, i)));
 }
 
-namespace {
-
-tt_hlo_precision wanted_precision() {
-  int precision = state().precision.load(std::memory_order_relaxed);
-  if (precision >= 0)
-    return static_cast<tt_hlo_precision>(precision);
-  switch (at::globalContext().float32MatmulPrecision()) {
-    case at::Float32MatmulPrecision::HIGHEST:
-      return TT_HLO_PRECISION_HIGHEST;
-    case at::Float32MatmulPrecision::HIGH:
-      return TT_HLO_PRECISION_HIGH;
-    case at::Float32MatmulPrecision::MEDIUM:
-      break;
-  }
-  return TT_HLO_PRECISION_DEFAULT;
-}
-
-} // namespace
-
 void refresh_settings(tt_rt *rt) {
   State &s = state();
-  int precision = wanted_precision();
-  if (TT_UNLIKELY(precision != s.told_precision.load(std::memory_order_relaxed))) {
-    tt_rt_precision_set(rt, static_cast<tt_hlo_precision>(precision));
-    s.told_precision = precision;
-  }
   int dtype = static_cast<int>(c10::get_default_dtype_as_scalartype());
   if (TT_UNLIKELY(dtype != s.told_dtype.load(std::memory_order_relaxed))) {
     tt_rt_default_dtype_set(rt, dtype_of(static_cast<c10::ScalarType>(dtype)).value_or(TT_F32));

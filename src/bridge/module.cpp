@@ -99,12 +99,12 @@ void set_precision(std::optional<int> wanted) {
   });
 }
 
-/* What the next call is lowered with. */
-int effective_precision() {
-  tt_rt *rt = runtime();
-  refresh_settings(rt);
-  return tt_rt_precision_get(rt);
+void set_torch_precision(int wanted) {
+  update_settings([&](Settings &s) { s.torch_precision = static_cast<tt_hlo_precision>(wanted); });
 }
+
+/* What the next call is lowered with. */
+int effective_precision() { return tt_rt_precision_get(runtime()); }
 
 void set_check_nans(bool on) {
   update_settings([&](Settings &s) { s.check_nans = on; });
@@ -187,6 +187,7 @@ void define(py::module_ &m) {
   m.def("set_mode", call(&set_mode));
   m.def("precision", &precision);
   m.def("set_precision", call(&set_precision));
+  m.def("set_torch_precision", call(&set_torch_precision));
   m.def("effective_precision", call(&effective_precision));
   m.def("set_check_nans", call(&set_check_nans));
   m.def("set_dump", call(&set_dump));

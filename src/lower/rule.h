@@ -25,7 +25,9 @@ enum {
   TT_LOW_RANDOM = 1,    /* draws random bits */
   TT_LOW_COUNTED = 2,   /* the size of axis 0 of some results is known after the run only */
   TT_LOW_OWN_TYPES = 4, /* PyTorch has no meta kernel: the rule's own result types count, contiguous */
-  TT_LOW_FOREACH = 8    /* applies `base` to each element of its lists */
+  TT_LOW_FOREACH = 8,   /* applies `base` to each element of its lists */
+  TT_LOW_LOOSE_MAX = 16, /* its maxima and minima need not pass NaN on: the result has it anyway */
+  TT_LOW_SIZED = 32 /* the first `data` arguments, end or start, end, step, give the result's size */
 };
 
 typedef struct tt_low_rule {

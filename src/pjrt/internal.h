@@ -8,6 +8,11 @@
 #include "pjrt/pjrt.h"
 #include "pjrt_c_api.h"
 
+/* What the table of known plugins adds to a program's CompileOptionsProto; each may be empty. */
+typedef struct tt_pj_options {
+  tt_bytes all, quick, loose_max; /* of every program; with .quick; with .loose_max */
+} tt_pj_options;
+
 struct tt_pj_plugin {
   /* The plugin's table, NULL from where the plugin's own ends: a slot is there if and only if it is
    * not NULL. */
@@ -15,8 +20,7 @@ struct tt_pj_plugin {
   char *path;
   const char *name; /* into the table of known plugins, or `own_name` */
   char *own_name;
-  tt_bytes options; /* the start of every program's CompileOptionsProto; may be empty */
-  tt_bytes quick;   /* what follows for a program that should compile fast; may be empty */
+  tt_pj_options options;
 };
 
 struct tt_pj_client {
@@ -96,7 +100,7 @@ TT_NODISCARD tt_error *tt_pj_describe(const tt_pj_plugin *plugin,
  * row's name. */
 TT_NODISCARD tt_error *tt_pj_known_prepare(const char *name, tt_pj_use use);
 /* Appends, as part of a CompileOptionsProto, the options that the table says each program needs. */
-TT_NODISCARD tt_error *tt_pj_known_options(const char *name, tt_bytes *out_bytes, tt_bytes *out_quick);
+TT_NODISCARD tt_error *tt_pj_known_options(const char *name, tt_pj_options *out_options);
 /* The name of the row that lists a file with the last component of `path`, or NULL. */
 const char *tt_pj_known_by_file(const char *path);
 /* Whether `path` is a file: NULL, or NOT_FOUND naming it. */

@@ -31,6 +31,7 @@ typedef struct known {
   variable variables[6];
   override overrides[2]; /* of every program */
   override quick[2];     /* of those that should compile fast, besides */
+  override loose_max[1]; /* of those whose maxima need not pass NaN on, besides */
 } known;
 
 static const known rows[] = {
@@ -44,7 +45,9 @@ static const known rows[] = {
      /* Measured on one op: compiles in 12 ms instead of 20, runs as fast. Programs with a scatter or
       * many ops compile and run slower this way. */
      .quick = {{"xla_cpu_use_fusion_emitters", true, false},
-               {"xla_backend_optimization_level", false, 1}}},
+               {"xla_backend_optimization_level", false, 1}},
+     /* A maximum over rows runs ten times faster this way. */
+     .loose_max = {{"xla_cpu_enable_fast_min_max", true, true}}},
     /* With no TPU there: do not wait for the cloud's metadata server, take no machine-wide lock;
      * the other three only keep warnings off stderr, and the type need not fit the topology. */
     {.name = "tpu",
@@ -187,10 +190,12 @@ static tt_error *encode_overrides(const override *overrides, size_t count, tt_by
   return tt_bytes_status(out_bytes);
 }
 
-tt_error *tt_pj_known_options(const char *name, tt_bytes *out_bytes, tt_bytes *out_quick) {
+tt_error *tt_pj_known_options(const char *name, tt_pj_options *out_options) {
   const known *row = row_of(name);
   if (row == NULL)
     return NULL;
-  TT_RETURN_IF_ERROR(encode_overrides(row->overrides, TT_COUNT(row->overrides), out_bytes));
-  return encode_overrides(row->quick, TT_COUNT(row->quick), out_quick);
+  TT_RETURN_IF_ERROR(encode_overrides(row->overrides, TT_COUNT(row->overrides), &out_options->all));
+  TT_RETURN_IF_ERROR(
+      encode_overrides(row->loose_max, TT_COUNT(row->loose_max), &out_options->loose_max));
+  return encode_overrides(row->quick, TT_COUNT(row->quick), &out_options->quick);
 }

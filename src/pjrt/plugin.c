@@ -172,7 +172,7 @@ tt_error *tt_pj_plugin_open(const char *name_or_path, const char *const *dirs, s
   TT_TRY(copy_string(path, strlen(path), &plugin->path));
   TT_TRY(name_plugin(plugin, name_or_path));
   TT_TRY(tt_pj_known_prepare(plugin->name, use));
-  TT_TRY(tt_pj_known_options(plugin->name, &plugin->options, &plugin->quick));
+  TT_TRY(tt_pj_known_options(plugin->name, &plugin->options));
   TT_TRY(load_table(path, &api));
   TT_TRY(check_version(path, api));
   memcpy(&plugin->api, api,
@@ -195,7 +195,9 @@ void tt_pj_plugin_free(tt_pj_plugin *plugin) {
     return;
   free(plugin->path);
   free(plugin->own_name);
-  tt_bytes_free(&plugin->options);
+  tt_bytes_free(&plugin->options.all);
+  tt_bytes_free(&plugin->options.quick);
+  tt_bytes_free(&plugin->options.loose_max);
   free(plugin);
 }
 

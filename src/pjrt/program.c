@@ -59,9 +59,12 @@ static PJRT_Program raw_program(const tt_pj_program *program) {
  * the caller's wishes. */
 static tt_error *join_options(const tt_pj_plugin *plugin, const tt_pj_program *program,
                               tt_bytes *out_options) {
-  tt_bytes_append(out_options, plugin->options.data, plugin->options.size);
+  const tt_pj_options *known = &plugin->options;
+  tt_bytes_append(out_options, known->all.data, known->all.size);
   if (program->quick)
-    tt_bytes_append(out_options, plugin->quick.data, plugin->quick.size);
+    tt_bytes_append(out_options, known->quick.data, known->quick.size);
+  if (program->loose_max)
+    tt_bytes_append(out_options, known->loose_max.data, known->loose_max.size);
   tt_bytes_append(out_options, program->options, program->options_size);
   return tt_bytes_status(out_options);
 }

@@ -40,7 +40,8 @@ typedef struct tt_pj_program {
   size_t code_size;
   const void *options; /* as tt_pj_compile_options_encode makes them */
   size_t options_size;
-  bool quick; /* one op or so: where the plugin has a choice, compile fast rather than well */
+  bool quick;     /* one op or so: where the plugin has a choice, compile fast rather than well */
+  bool loose_max; /* maximum and minimum need not pass NaN on */
 } tt_pj_program;
 
 /* The client must outlive the executable. */

@@ -224,6 +224,15 @@ void tt_rt_account(tt_rt_storage *storage, int sign) {
     memory->peak = memory->allocated;
 }
 
+/* Executables go when no program uses one: while another thread runs a stale program, they stay until the next time. */
+static bool executables_are_used(const tt_rt *rt) {
+  size_t position = 0;
+  for (const tt_rt_executable *e; (e = tt_map_next(&rt->executables, &position)) != NULL;)
+    if (e->references != 0)
+      return true;
+  return false;
+}
+
 void tt_rt_cache_clear(tt_rt *rt) {
   size_t position = 0;
   pthread_mutex_lock(&rt->lock);
@@ -233,6 +242,8 @@ void tt_rt_cache_clear(tt_rt *rt) {
       tt_rt_program_free(rt, program);
   }
   tt_map_free(&rt->programs);
+  if (!executables_are_used(rt))
+    free_executables(rt);
   pthread_mutex_unlock(&rt->lock);
 }
 

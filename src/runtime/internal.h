@@ -167,6 +167,11 @@ typedef struct tt_rt_family {
 TT_NODISCARD tt_error *tt_rt_family_update(tt_rt *rt, const tt_rt_shape *shape, tt_rt_family **out_family);
 void tt_rt_family_free(tt_rt_family *family);
 
+/* ---- nans.c: whether a call's inputs and, after it, its results hold a NaN; both wait ---- */
+
+TT_NODISCARD tt_error *tt_rt_nans_in(const tt_rt_call *call, bool *out_has);
+TT_NODISCARD tt_error *tt_rt_nans_out(const tt_rt_call *call, bool *out_has);
+
 /* ---- run.c ---- */
 
 /* tt_rt_run with the results known beforehand. */

@@ -160,6 +160,25 @@ static void add_arg(tt_rt *rt, tt_rt_shape *shape, const tt_rt_arg *arg, bool li
   }
 }
 
+/* What stays of arange's numbers in the key when they are parameters: how many steps lie between start and end, and
+ * whether something is left over. Numbers that are no integers stay as they are. */
+static void add_steps(tt_rt_shape *shape, const tt_rt_arg *numbers, int64_t count) {
+  int64_t start = count > 1 ? numbers[0].i : 0, end = numbers[count > 1].i;
+  int64_t step = count > 2 ? numbers[2].i : 1, length;
+  bool falls = step < 0, integers = step != 0 && step != INT64_MIN;
+  for (int64_t i = 0; i < count; i++)
+    integers = integers && numbers[i].kind == TT_RT_SCALAR && tt_dtype_is_integer(numbers[i].dtype);
+  if (integers && !__builtin_sub_overflow(falls ? start : end, falls ? end : start, &length)) {
+    add_word(shape, (uint64_t)(length / (falls ? -step : step)));
+    add_word(shape, length % step != 0);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    add_word(shape, bits_of(numbers[i].real));
+    add_word(shape, (uint64_t)numbers[i].i);
+  }
+}
+
 tt_error *tt_rt_shape_take(tt_rt *rt, const tt_rt_call *call, tt_rt_shape *shape) {
   bool debug = atomic_load_explicit(&rt->mode, memory_order_relaxed) == TT_RT_DEBUG;
   shape->words_count = shape->storages_count = shape->slots_count = 0;
@@ -171,6 +190,8 @@ tt_error *tt_rt_shape_take(tt_rt *rt, const tt_rt_call *call, tt_rt_shape *shape
                       (uint64_t)call->device->index << 24 | (uint64_t)call->targets_count << 40);
   for (size_t i = 0; i < call->args_count; i++)
     add_arg(rt, shape, &call->args[i], false);
+  if (call->rule->traits & TT_LOW_SIZED)
+    add_steps(shape, call->args, call->rule->data);
   for (size_t i = 0; i < call->targets_count; i++)
     if (call->targets[i].storage != NULL)
       add_tensor(rt, shape, &call->targets[i], 0x80);

@@ -390,14 +390,17 @@ static void dump_text(tt_rt *rt, const tt_low_rule *rule, const tt_bytes *text) 
   tt_error_free(tt_file_write(path, text->data, text->size)); /* a full disk must not stop training */
 }
 
-enum { QUICK_OPS = 400 };
+enum { QUICK_OPS = 400, QUICK_OUTPUTS = 4 };
 
-/* Whether to compile fast rather than well: few ops, none of those that then run slowly. */
-static bool is_quick(const tt_hlo_module *module) {
+/* Whether to compile fast rather than well: few ops, few results, none of the ops that then run slowly. */
+static bool is_quick(const builder *w) {
   size_t count = 0;
-  for (const tt_hlo_op *op = module->funcs->body->first; op != NULL; op = op->next) {
+  if (w->program->outputs_count > QUICK_OUTPUTS)
+    return false;
+  for (const tt_hlo_op *op = w->module->funcs->body->first; op != NULL; op = op->next) {
     const tt_hlo_attr *axes = op->code == TT_HLO_REDUCE ? tt_hlo_op_attr(op, TT_HLO_DIMENSIONS) : NULL;
-    if (op->code == TT_HLO_SCATTER || op->code == TT_HLO_WHILE || count++ > QUICK_OPS)
+    if (op->code == TT_HLO_SCATTER || op->code == TT_HLO_WHILE || op->code == TT_HLO_CONCATENATE ||
+        count++ > QUICK_OPS)
       return false;
     if (axes != NULL && axes->i64s.count != 0 &&
         axes->i64s.items[axes->i64s.count - 1] != op->operands[0]->type.rank - 1)
@@ -406,24 +409,27 @@ static bool is_quick(const tt_hlo_module *module) {
   return true;
 }
 
-static tt_error *compile_text(tt_rt *rt, const tt_bytes *text, bool quick, int device, tt_pj_executable **out_raw) {
+static tt_error *compile_text(const builder *w, const tt_bytes *text, int device, tt_pj_executable **out_raw) {
   tt_error *err = NULL;
   tt_pj_compile_options options = {.device_ids = &device};
   tt_bytes encoded = {0};
-  tt_pj_program program = {.format = "mlir", .code = text->data, .code_size = text->size, .quick = quick};
+  tt_pj_program program = {.format = "mlir", .code = text->data, .code_size = text->size};
   *out_raw = NULL;
   TT_TRY(tt_pj_compile_options_encode(&options, &encoded));
   program.options = encoded.data;
   program.options_size = encoded.size;
-  TT_TRY(tt_pj_compile(rt->client, &program, out_raw));
+  program.quick = is_quick(w);
+  program.loose_max = (w->call->rule->traits & TT_LOW_LOOSE_MAX) != 0;
+  TT_TRY(tt_pj_compile(w->rt->client, &program, out_raw));
 out:
   tt_bytes_free(&encoded);
   return err;
 }
 
-/* Two calls that lower to the same text share one executable. The key is the text's hash and the device. */
+/* Two calls that lower to the same text share one executable. The key is the text's hash, the device and what else the
+ * compilation depends on. */
 typedef struct text_key {
-  uint64_t hash[2], device;
+  uint64_t hash[2], how;
 } text_key;
 
 static tt_error *share_executable(tt_rt *rt, const text_key *key, tt_pj_executable *raw_taken,
@@ -455,7 +461,8 @@ static tt_error *share_executable(tt_rt *rt, const text_key *key, tt_pj_executab
 
 static tt_error *find_or_compile(builder *w, const tt_bytes *text) {
   tt_rt *rt = w->rt;
-  text_key key = {{0, 0}, (uint64_t)w->call->device->index};
+  uint64_t loose = (w->call->rule->traits & TT_LOW_LOOSE_MAX) != 0;
+  text_key key = {{0, 0}, (uint64_t)w->call->device->index | loose << 32};
   tt_pj_executable *raw;
   tt_pj_device_info info;
   int64_t start;
@@ -471,7 +478,7 @@ static tt_error *find_or_compile(builder *w, const tt_bytes *text) {
   TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, w->call->device->raw, &info));
   start = tt_rt_now_ns();
   TT_RETURN_IF_ERROR(
-      tt_error_wrap_take(compile_text(rt, text, is_quick(w->module), info.id, &raw), "%s: compile", w->call->rule->overload));
+      tt_error_wrap_take(compile_text(w, text, info.id, &raw), "%s: compile", w->call->rule->overload));
   pthread_mutex_lock(&rt->lock);
   rt->stats.compile_ns += tt_rt_now_ns() - start;
   rt->stats.programs++;

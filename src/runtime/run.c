@@ -360,7 +360,7 @@ out:
   return debug ? add_user_line(rt, err) : err;
 }
 
-tt_error *tt_rt_run_as(tt_rt_call *call, const tt_rt_meta *metas, size_t metas_count) {
+static tt_error *run_call(tt_rt_call *call, const tt_rt_meta *metas, size_t metas_count) {
   tt_rt *rt = call->device->rt;
   tt_rt_shape *shape = tt_rt_shape_of_thread();
   run r = {.rt = rt, .call = call, .shape = shape};
@@ -387,6 +387,30 @@ tt_error *tt_rt_run_as(tt_rt_call *call, const tt_rt_meta *metas, size_t metas_c
     return tt_rt_mode_get(rt) == TT_RT_DEBUG ? add_user_line(rt, err) : err;
   }
   return run_program(&r);
+}
+
+/* Debug with a look for NaNs: the call fails when its results are the first to hold one. */
+static tt_error *run_and_look(tt_rt_call *call, const tt_rt_meta *metas, size_t metas_count) {
+  bool before, after = false;
+  tt_error *err = tt_rt_nans_in(call, &before);
+  if (err != NULL)
+    return err;
+  TT_RETURN_IF_ERROR(run_call(call, metas, metas_count));
+  if (!before)
+    err = tt_rt_nans_out(call, &after);
+  if (err == NULL && after)
+    err = add_user_line(call->device->rt,
+                        tt_error_new(TT_INTERNAL, "%s: made the first NaN, of inputs without one", call->rule->overload));
+  if (err != NULL)
+    release_results(call);
+  return err;
+}
+
+tt_error *tt_rt_run_as(tt_rt_call *call, const tt_rt_meta *metas, size_t metas_count) {
+  tt_rt *rt = call->device->rt;
+  if (TT_UNLIKELY(tt_rt_mode_get(rt) == TT_RT_DEBUG && atomic_load(&rt->check_nans)))
+    return run_and_look(call, metas, metas_count);
+  return run_call(call, metas, metas_count);
 }
 
 tt_error *tt_rt_run(tt_rt_call *call) { return tt_rt_run_as(call, NULL, 0); }

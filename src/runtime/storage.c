@@ -151,39 +151,63 @@ tt_error *tt_rt_storage_upload(tt_rt_storage *storage, tt_dtype dtype, const int
   return NULL;
 }
 
-/* Bytes of the buffer, which may be fewer than the storage's after a resize. */
+/* Bytes of the buffer, which after a resize may be fewer than the storage's, or more. */
 static int64_t buffer_bytes(const tt_rt_storage *storage) {
   int64_t count = 0;
   tt_dims_count(storage->dims, (size_t)storage->rank, &count);
   return count * tt_dtype_bytes(storage->dtype);
 }
 
-static tt_error *start_download(tt_rt_storage *storage, void *data, int64_t size, tt_pj_event **out_event) {
+/* Into `data`, which has room for `room` bytes, at least the buffer's. */
+static tt_error *start_download(tt_rt_storage *storage, void *data, int64_t room, tt_pj_event **out_event) {
   tt_rt *rt = storage->device->rt;
   tt_error *err = NULL;
   int64_t held;
   *out_event = NULL;
   pthread_mutex_lock(&rt->lock);
   held = storage->buffer != NULL ? buffer_bytes(storage) : 0;
-  if (held < size) /* never written: reads as zeros */
-    memset((char *)data + held, 0, (size_t)(size - held));
-  if (held > size)
-    err = tt_error_new(TT_INTERNAL, "download: a buffer of %lld bytes in a storage of %lld", (long long)held,
-                       (long long)size);
-  else if (held != 0)
+  if (held > room)
+    err = tt_error_new(TT_ABORTED, "download: the storage grew meanwhile");
+  else if (held < room) /* never written: reads as zeros */
+    memset((char *)data + held, 0, (size_t)(room - held));
+  if (err == NULL && held != 0)
     err = tt_pj_buffer_to_host(rt->plugin, storage->buffer, data, (size_t)held, out_event);
-  rt->stats.device_to_host_bytes += size;
+  rt->stats.device_to_host_bytes += room;
   pthread_mutex_unlock(&rt->lock);
   return err;
 }
 
-tt_error *tt_rt_storage_download(tt_rt_storage *storage, void *data, int64_t size) {
+static int64_t locked_buffer_bytes(tt_rt_storage *storage) {
+  int64_t held;
+  pthread_mutex_lock(&storage->device->rt->lock);
+  held = storage->buffer != NULL ? buffer_bytes(storage) : 0;
+  pthread_mutex_unlock(&storage->device->rt->lock);
+  return held;
+}
+
+static tt_error *download(tt_rt_storage *storage, void *data, int64_t room) {
   tt_pj_event *event;
+  TT_RETURN_IF_ERROR(start_download(storage, data, room, &event));
+  return name_op(storage, tt_pj_event_await_take(storage->device->rt->plugin, event));
+}
+
+tt_error *tt_rt_storage_download(tt_rt_storage *storage, void *data, int64_t size) {
+  int64_t held = locked_buffer_bytes(storage);
+  tt_error *err;
+  void *whole;
   if (size != storage->size)
     return tt_error_new(TT_INVALID_ARGUMENT, "download: %lld bytes asked of a storage of %lld", (long long)size,
                         (long long)storage->size);
-  TT_RETURN_IF_ERROR(start_download(storage, data, size, &event));
-  return name_op(storage, tt_pj_event_await_take(storage->device->rt->plugin, event));
+  if (held <= size)
+    return download(storage, data, size);
+  whole = malloc((size_t)held); /* the storage was made smaller, its buffer was not */
+  if (whole == NULL)
+    return tt_error_no_memory((size_t)held);
+  err = download(storage, whole, held);
+  if (err == NULL && size != 0)
+    memcpy(data, whole, (size_t)size);
+  free(whole);
+  return err;
 }
 
 tt_error *tt_rt_storage_copy(tt_rt_storage *storage, tt_rt_device *device, tt_rt_storage **out_storage) {

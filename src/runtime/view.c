@@ -399,15 +399,32 @@ static tt_hlo_value *put_window(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *
   return tt_hlo_dynamic_update_slice(b, x, part, &start);
 }
 
+/* `x` flat, with zeros after it until its bytes are whole elements of `dtype`; `x` itself where they are. */
+static tt_hlo_value *fill_up(tt_hlo_build *b, tt_hlo_value *x, tt_dtype dtype) {
+  int64_t one = tt_dtype_bytes(x->type.dtype), whole = tt_dtype_bytes(dtype), count;
+  if (!tt_dims_count(x->type.dims, (size_t)x->type.rank, &count) || count * one % whole == 0)
+    return x;
+  return window(b, flat(b, x), 0, (count * one / whole + 1) * whole / one);
+}
+
 tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *value,
                                tt_hlo_value *offset) {
   tt_hlo_type base_type = base->type;
+  tt_hlo_value *whole;
   int64_t count, kept;
   chain c;
   if (check_rank(b, view) != NULL || b->err != NULL)
     return b->poison;
   if (is_empty(view))
     return base;
+  whole = fill_up(b, base, view->dtype);
+  if (b->err != NULL)
+    return b->poison;
+  if (whole != base) { /* the last bytes are no element of the view's: written so, then in the buffer's own dtype again */
+    tt_dims_count(base_type.dims, (size_t)base_type.rank, &kept);
+    whole = reinterpret(b, tt_rt_view_write(b, whole, view, value, offset), base_type.dtype);
+    return tt_hlo_reshape_numbers(b, cut(b, whole, kept), base_type.dims, (size_t)base_type.rank);
+  }
   base = base->type.dtype == view->dtype ? flat(b, base) : reinterpret(b, base, view->dtype);
   if (b->err != NULL)
     return b->poison;

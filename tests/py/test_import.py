@@ -98,7 +98,8 @@ def test_operators_do_without_dynamo(python):
         x = torch.ones(2, 4, device="tpu", requires_grad=True)
         y = torch.nn.functional.layer_norm(torch.relu(x + 1), (4,))
         y = torch.softmax(torch.rsqrt(y.abs() + 1) / 2, -1) @ x.T
-        (torch.where(y > 0, y, -y).clamp(0, 3).mean() + torch.arange(3, device="tpu").sum()).backward()
+        z = torch.arange(3, device="tpu").sum()
+        (torch.where(y > 0, y, -y).clamp(0, 3).mean() + z).backward()
         assert "torch._dynamo" not in sys.modules
         """
     )

@@ -86,6 +86,37 @@ def test_safetensors_straight_to_the_device(tmp_path, device):
             assert torch.equal(tensor.cpu(), tensors[name])
 
 
+def test_safetensors_opened_lazily(tmp_path):
+    safetensors = pytest.importorskip("safetensors")
+    from safetensors.torch import save_file
+
+    path = tmp_path / "x.safetensors"
+    save_file({"x": torch.arange(12.0).reshape(3, 4)}, path, metadata={"made": "here"})
+    with safetensors.safe_open(path, framework="pt", device="tpu") as file:
+        assert list(file.keys()) == ["x"] and file.metadata() == {"made": "here"}
+        assert file.get_tensor("x").is_tpu
+        part = file.get_slice("x")
+        assert part.get_shape() == [3, 4]
+        assert part[1:, :2].is_tpu and part[1:, :2].tolist() == [[4, 5], [8, 9]]
+    with safetensors.safe_open(path, framework="np") as file:
+        assert file.get_tensor("x").shape == (3, 4)
+
+
+def test_safetensors_imported_first(python, tmp_path):
+    pytest.importorskip("safetensors")
+    python(
+        """
+        import sys
+        from safetensors.torch import load_file, save_file
+        import safetensors.torch, torch, torch_tpu
+        save_file({"x": torch.ones(2)}, sys.argv[1])
+        assert safetensors.torch.load_file(sys.argv[1], device="tpu")["x"].is_tpu
+        """,
+        str(tmp_path / "x.safetensors"),
+        TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+    )
+
+
 # ---- copies ----
 
 

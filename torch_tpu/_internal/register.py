@@ -31,15 +31,17 @@ def register() -> None:
     extension = _load_extension()
     torch.utils.rename_privateuse1_backend("tpu")
 
-    from torch_tpu._internal import dlpack, meta_kernels, plugin, settings
+    from torch_tpu._internal import dlpack, meta_kernels, plugin, safetensors, settings
 
     plugin.configure()
     settings.apply_environment()
+    settings.follow_torch_precision()
     from torch_tpu import tpu
 
     torch._register_device_module("tpu", tpu)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     dlpack.install()
+    safetensors.install()
     meta_kernels.spare_dynamo()
     # Before the plugin's threads meet an interpreter that is gone.
     atexit.register(extension.shut_down)

@@ -2,8 +2,11 @@
 
 import contextlib
 import enum
+import functools
 import warnings
 from collections.abc import Iterator
+
+import torch
 
 from torch_tpu import _C
 from torch_tpu._internal import env
@@ -99,6 +102,25 @@ def precision(mode: Precision) -> Iterator[None]:
         yield
     finally:
         _C.set_precision(before)
+
+
+_OF_TORCH = {"medium": Precision.DEFAULT, "high": Precision.HIGH, "highest": Precision.HIGHEST}
+
+
+def follow_torch_precision() -> None:
+    """Take over ``torch.set_float32_matmul_precision``, now and whenever it is called."""
+    original = torch._C._set_float32_matmul_precision
+
+    def take_over() -> None:
+        _C.set_torch_precision(_OF_TORCH[torch._C._get_float32_matmul_precision()].value)
+
+    @functools.wraps(original)
+    def set_float32_matmul_precision(*args, **kwargs):
+        original(*args, **kwargs)
+        take_over()
+
+    torch._C._set_float32_matmul_precision = set_float32_matmul_precision
+    take_over()
 
 
 def apply_environment() -> None:
