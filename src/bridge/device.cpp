@@ -12,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <thread>
 
 #include "bridge/bridge.h"
 
@@ -149,11 +150,16 @@ bool runtime_is_open() { return state().rt.load(std::memory_order_acquire) != nu
 bool in_bad_fork() { return state().bad_fork.load(std::memory_order_relaxed); }
 
 void shut_down() noexcept {
+  tt_rt *rt = state().rt.load();
+  if (rt == nullptr)
+    return;
   /* Only drained: tensors that outlive the interpreter still point into it. */
   WithoutGil nogil;
-  tt_rt *rt = state().rt.load();
-  for (size_t i = 0; rt != nullptr && i < tt_rt_device_count(rt); i++)
+  for (size_t i = 0; i < tt_rt_device_count(rt); i++)
     tt_error_free(tt_rt_synchronize(tt_rt_device_at(rt, i)));
+  /* The autograd engine's thread of a device needs the GIL once more after the last backward has
+   * returned, to let go of its graph; without the interpreter it would abort the process. */
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
 void refresh_settings(tt_rt *rt) {

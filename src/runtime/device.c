@@ -62,6 +62,8 @@ tt_error *tt_rt_open(const tt_rt_options *options, tt_rt **out_rt) {
   if (rt->platform == NULL || rt->platform_version == NULL)
     TT_TRY(tt_error_no_memory(64));
   TT_TRY(open_devices(rt));
+  if (options->cache_folder != NULL)
+    tt_error_free(tt_rt_disk_open(rt, options->cache_folder)); /* no such folder: no tier */
   *out_rt = rt;
   rt = NULL;
 out:
@@ -101,6 +103,7 @@ void tt_rt_close(tt_rt *rt) {
   free(rt->platform);
   free(rt->platform_version);
   free(rt->dump_folder);
+  free(rt->cache_folder);
   tt_pj_client_free(rt->client);
   tt_pj_plugin_free(rt->plugin);
   pthread_mutex_destroy(&rt->lock);

@@ -23,6 +23,7 @@ typedef struct tt_rt_options {
   const char *plugin;       /* a name of pjrt's table or a path */
   const char *const *dirs;  /* where to look for a plugin by name */
   size_t dirs_count;
+  const char *cache_folder; /* for the on-disk tier of the program cache; NULL: none */
   tt_rt_host host;
 } tt_rt_options;
 
@@ -62,6 +63,7 @@ void tt_rt_default_dtype_set(tt_rt *rt, tt_dtype dtype);
 typedef struct tt_rt_stats {
   int64_t programs;          /* compiled since the start */
   int64_t programs_cached;   /* in memory now */
+  int64_t loaded;            /* found on disk instead */
   int64_t hits, misses;      /* of the in-memory cache */
   int64_t promoted;          /* scalar slots that became parameters */
   int64_t executions;

@@ -50,6 +50,8 @@ struct tt_rt {
   uint64_t serial;    /* of calls: see tt_rt_storage.mark */
   _Atomic int mode, precision, default_dtype;
   _Atomic bool check_nans;
+  char *cache_folder;     /* on-disk tier; NULL: none. Set at the start */
+  uint64_t identity[2];   /* hash of plugin, flags and processor */
   char *dump_folder;
   int64_t dumps;
 };
@@ -171,6 +173,13 @@ void tt_rt_family_free(tt_rt_family *family);
 
 TT_NODISCARD tt_error *tt_rt_nans_in(const tt_rt_call *call, bool *out_has);
 TT_NODISCARD tt_error *tt_rt_nans_out(const tt_rt_call *call, bool *out_has);
+
+/* ---- disk.c: executables on disk ---- */
+
+TT_NODISCARD tt_error *tt_rt_disk_open(tt_rt *rt, const char *folder);
+/* NULL where there is none that is good. No lock is held. */
+tt_pj_executable *tt_rt_disk_load(tt_rt *rt, const uint64_t key[2]);
+void tt_rt_disk_store(tt_rt *rt, const uint64_t key[2], const tt_pj_executable *raw);
 
 /* ---- run.c ---- */
 

@@ -224,7 +224,7 @@ static tt_error *lower(builder *w) {
   w->ctx.rule = w->call->rule;
   w->ctx.default_dtype = (tt_dtype)atomic_load(&w->rt->default_dtype);
   w->ctx.debug = tt_rt_mode_get(w->rt) == TT_RT_DEBUG;
-  w->ctx.results_capacity = w->metas_count > 8 ? w->metas_count : 8;
+  w->ctx.results_capacity = w->metas_count > w->call->results_capacity ? w->metas_count : w->call->results_capacity;
   w->results = take(w, w->ctx.results_capacity, sizeof *w->results);
   if (args == NULL || w->results == NULL)
     return tt_error_no_memory(w->call->args_count * sizeof *args);
@@ -459,13 +459,35 @@ static tt_error *share_executable(tt_rt *rt, const text_key *key, tt_pj_executab
   return err;
 }
 
+static tt_error *load_or_compile(builder *w, const tt_bytes *text, const text_key *key, tt_pj_executable **out_raw) {
+  tt_rt *rt = w->rt;
+  int64_t start = tt_rt_now_ns();
+  uint64_t disk_key[2];
+  tt_pj_device_info info;
+  bool loaded;
+  tt_hash128(key, sizeof *key, disk_key);
+  *out_raw = tt_rt_disk_load(rt, disk_key);
+  loaded = *out_raw != NULL;
+  if (!loaded) {
+    dump_text(rt, w->call->rule, text);
+    TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, w->call->device->raw, &info));
+    TT_RETURN_IF_ERROR(
+        tt_error_wrap_take(compile_text(w, text, info.id, out_raw), "%s: compile", w->call->rule->overload));
+    tt_rt_disk_store(rt, disk_key, *out_raw);
+  }
+  pthread_mutex_lock(&rt->lock);
+  rt->stats.compile_ns += tt_rt_now_ns() - start;
+  rt->stats.programs += !loaded;
+  rt->stats.loaded += loaded;
+  pthread_mutex_unlock(&rt->lock);
+  return NULL;
+}
+
 static tt_error *find_or_compile(builder *w, const tt_bytes *text) {
   tt_rt *rt = w->rt;
-  uint64_t loose = (w->call->rule->traits & TT_LOW_LOOSE_MAX) != 0;
-  text_key key = {{0, 0}, (uint64_t)w->call->device->index | loose << 32};
+  uint64_t loose = (w->call->rule->traits & TT_LOW_LOOSE_MAX) != 0, quick = is_quick(w);
+  text_key key = {{0, 0}, (uint64_t)w->call->device->index | loose << 32 | quick << 33};
   tt_pj_executable *raw;
-  tt_pj_device_info info;
-  int64_t start;
   tt_hash128(text->data, text->size, key.hash);
   pthread_mutex_lock(&rt->lock);
   w->program->executable = tt_map_get(&rt->executables, &key, sizeof key, tt_map_hash(&key, sizeof key));
@@ -474,15 +496,7 @@ static tt_error *find_or_compile(builder *w, const tt_bytes *text) {
   pthread_mutex_unlock(&rt->lock);
   if (w->program->executable != NULL)
     return NULL;
-  dump_text(rt, w->call->rule, text);
-  TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, w->call->device->raw, &info));
-  start = tt_rt_now_ns();
-  TT_RETURN_IF_ERROR(
-      tt_error_wrap_take(compile_text(w, text, info.id, &raw), "%s: compile", w->call->rule->overload));
-  pthread_mutex_lock(&rt->lock);
-  rt->stats.compile_ns += tt_rt_now_ns() - start;
-  rt->stats.programs++;
-  pthread_mutex_unlock(&rt->lock);
+  TT_RETURN_IF_ERROR(load_or_compile(w, text, &key, &raw));
   return share_executable(rt, &key, raw, &w->program->executable);
 }
 

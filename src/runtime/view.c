@@ -411,7 +411,7 @@ tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_
                                tt_hlo_value *offset) {
   tt_hlo_type base_type = base->type;
   tt_hlo_value *whole;
-  int64_t count, kept;
+  int64_t count, kept = 0;
   chain c;
   if (check_rank(b, view) != NULL || b->err != NULL)
     return b->poison;

@@ -84,6 +84,13 @@ void tt_low_mat_set_empty(tt_low_ctx *ctx, tt_low_value *results, size_t i, tt_d
   tt_low_set(&results[i], tt_hlo_full(ctx->b, tt_hlo_const(ctx->b, dtype, 0), dims, rank));
 }
 
+void tt_low_mat_set_trivial(tt_low_ctx *ctx, tt_low_value *results, size_t i, tt_dtype dtype) {
+  tt_low_mat_set_empty(ctx, results, i, dtype);
+  tt_hlo_value *zeros = results[i].tensor;
+  if (tt_hlo_rank(zeros) >= 2 && tt_low_mat_rows(zeros) == tt_low_mat_columns(zeros) && !tt_low_mat_empty(zeros))
+    results[i].tensor = tt_low_mat_eye_like(ctx, zeros);
+}
+
 /* ---- triangular solves ---- */
 
 static tt_hlo_value *solve_triangle(tt_low_ctx *ctx, tt_hlo_value *a, tt_hlo_value *y, bool left, bool upper, bool unit,

@@ -66,8 +66,11 @@ static void qr_of(tt_low_ctx *ctx, tt_hlo_value *a, int64_t width, tt_hlo_value 
 static tt_error *lower_qr(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *a = args[0].tensor;
-  if (tt_low_mat_empty(a))
-    return tt_error_new(TT_UNIMPLEMENTED, "aten::linalg_qr: an empty matrix");
+  if (tt_low_mat_empty(a)) {
+    tt_low_mat_set_trivial(ctx, results, 0, tt_hlo_dtype(a));
+    tt_low_mat_set_empty(ctx, results, 1, tt_hlo_dtype(a));
+    return NULL;
+  }
   const char *mode = args[1].kind == TT_LOW_STRING ? args[1].string : "reduced";
   int64_t m = tt_low_mat_rows(a), width = strcmp(mode, "complete") == 0 ? m : min_i64(m, tt_low_mat_columns(a));
   if (strcmp(mode, "r") == 0) {
@@ -80,14 +83,23 @@ static tt_error *lower_qr(tt_low_ctx *ctx, const tt_low_value *args, size_t args
   return NULL;
 }
 
+/* [..., min(m, n)] for a matrix without elements */
+static tt_hlo_value *no_taus(tt_low_ctx *ctx, tt_hlo_value *a) {
+  const int64_t k = min_i64(tt_low_mat_rows(a), tt_low_mat_columns(a));
+  const tt_hlo_type type = type_of(ctx, a, tt_hlo_dtype(a), 2, &k, 1);
+  const tt_hlo_dim *dims = tt_hlo_dims_numbers(ctx->b, type.dims, (size_t)type.rank);
+  return tt_hlo_full(ctx->b, tt_hlo_const(ctx->b, type.dtype, 0), dims, (size_t)type.rank);
+}
+
 /* (A) -> (packed, tau) */
 static tt_error *lower_geqrf(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
   (void)args_count;
-  if (tt_low_mat_empty(args[0].tensor))
-    return tt_error_new(TT_UNIMPLEMENTED, "aten::geqrf: an empty matrix");
-  tt_hlo_value *packed, *taus;
-  qr_packed(ctx, args[0].tensor, &packed, &taus);
+  tt_hlo_value *a = args[0].tensor, *packed = a, *taus;
   ctx->results_count = 2;
+  if (tt_low_mat_empty(a))
+    taus = no_taus(ctx, a);
+  else
+    qr_packed(ctx, a, &packed, &taus);
   tt_low_set(&results[0], packed);
   tt_low_set(&results[1], taus);
   return NULL;
@@ -319,10 +331,14 @@ static tt_error *lower_svd(tt_low_ctx *ctx, const tt_low_value *args, size_t arg
   (void)args_count;
   tt_hlo_value *a = args[0].tensor;
   tt_dtype dtype = tt_hlo_dtype(a);
+  if (tt_low_mat_empty(a)) {
+    tt_low_mat_set_trivial(ctx, results, 0, dtype);
+    tt_low_mat_set_empty(ctx, results, 1, tt_dtype_real(dtype));
+    tt_low_mat_set_trivial(ctx, results, 2, dtype);
+    return NULL;
+  }
   if (tt_dtype_is_complex(dtype))
     return tt_error_new(TT_UNIMPLEMENTED, "aten::_linalg_svd: complex input");
-  if (tt_low_mat_empty(a))
-    return tt_error_new(TT_UNIMPLEMENTED, "aten::_linalg_svd: an empty matrix");
   bool wide = tt_low_mat_rows(a) < tt_low_mat_columns(a);
   tt_hlo_value *flat = tt_low_mat_flat(ctx, a);
   if (wide)

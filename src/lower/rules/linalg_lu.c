@@ -182,6 +182,14 @@ static bool set_all_empty(tt_low_ctx *ctx, tt_hlo_value *a, tt_low_value *result
   return true;
 }
 
+/* P, L and U of a matrix without elements */
+static bool set_trivial_lu(tt_low_ctx *ctx, tt_hlo_value *a, tt_low_value *results) {
+  if (!set_all_empty(ctx, a, results))
+    return false;
+  tt_low_mat_set_trivial(ctx, results, 0, tt_hlo_dtype(a));
+  return true;
+}
+
 /* ---- factorizations ---- */
 
 /* (A, pivot, check_errors) -> (LU, pivots, info) */
@@ -209,8 +217,8 @@ static void set_triangles(tt_low_ctx *ctx, tt_hlo_value *packed, tt_low_value *r
 /* (A, pivot) -> (P, L, U) */
 static tt_error *lower_lu(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
   (void)args_count;
-  if (tt_low_mat_empty(args[0].tensor))
-    return tt_error_new(TT_UNIMPLEMENTED, "aten::linalg_lu: an empty matrix");
+  if (set_trivial_lu(ctx, args[0].tensor, results))
+    return NULL;
   lu f = lu_of(ctx, tt_low_mat_flat(ctx, args[0].tensor), tt_low_bool(ctx, &args[1], true));
   tt_low_set_fit(ctx, results, 0, perm_matrix(ctx, f.perm, tt_hlo_dtype(f.packed)));
   set_triangles(ctx, f.packed, results, 1);
@@ -221,8 +229,8 @@ static tt_error *lower_lu(tt_low_ctx *ctx, const tt_low_value *args, size_t args
 static tt_error *lower_lu_unpack(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
-  if (tt_low_mat_empty(args[0].tensor))
-    return tt_error_new(TT_UNIMPLEMENTED, "aten::lu_unpack: an empty matrix");
+  if (set_trivial_lu(ctx, args[0].tensor, results))
+    return NULL;
   tt_hlo_value *packed = tt_low_mat_flat(ctx, args[0].tensor), *pivots = tt_hlo_convert(b, args[1].tensor, TT_S32);
   if (tt_low_bool(ctx, &args[3], true)) {
     const tt_hlo_dim dims[2] = {tt_hlo_dim_of(b, packed, 0), tt_hlo_dim_of(b, pivots, tt_hlo_rank(pivots) - 1)};

@@ -1,5 +1,6 @@
 /* Special functions that StableHLO or CHLO has, or that follow from those by a formula. */
 #include <math.h>
+#include <string.h>
 
 #include "lower/rules/rules.h"
 #include "lower/rules/special_internal.h"
@@ -34,15 +35,52 @@ static tt_hlo_value *trigamma(tt_hlo_build *b, tt_hlo_value *x) {
   return tt_hlo_select(b, low, tt_hlo_sub(b, tt_low_number_over(b, pi * pi, tt_low_squared(b, sine)), z), z);
 }
 
-/* n, x: (-1)^(n + 1) n! zeta(n + 1, x) from n = 2 on. */
+/* (-1)^(n + 1) n! zeta(n + 1, x), x > 0. */
+static tt_hlo_value *polygamma_above(tt_hlo_build *b, int64_t n, tt_hlo_value *x) {
+  double factor = (n % 2 ? 1 : -1) * tgamma((double)n + 1);
+  return tt_low_mul_number(b, zeta_from(b, (double)n + 1, x), factor);
+}
+
+enum { COT_TERMS = 64 };
+
+/* The n-th derivative of cot(x) is P(cot x): P_0 = c, P_(n + 1) = -(1 + c^2) P_n'. */
+static void cot_derivative(int64_t n, double *c) {
+  memset(c, 0, (COT_TERMS + 2) * sizeof *c);
+  c[1] = 1;
+  for (int64_t k = 0; k < n; k++) {
+    double next[COT_TERMS + 2] = {0};
+    for (int64_t i = 1; i <= k + 1; i++) {
+      next[i - 1] -= (double)i * c[i];
+      next[i + 1] -= (double)i * c[i];
+    }
+    memcpy(c, next, sizeof next);
+  }
+}
+
+/* From n = 2 on; below 0 by reflection: psi_n(x) = (-1)^n psi_n(1 - x) - pi d^n/dx^n cot(pi x). */
+static tt_hlo_value *polygamma(tt_hlo_build *b, int64_t n, tt_hlo_value *x) {
+  double c[COT_TERMS + 2];
+  if (n >= COT_TERMS)
+    return polygamma_above(b, n, x);
+  cot_derivative(n, c);
+  for (int64_t i = 0; i <= n + 1; i++)
+    c[i] *= -pow(pi, (double)n + 1);
+  tt_hlo_value *low = tt_low_compare_number(b, TT_HLO_LE, x, 0);
+  tt_hlo_value *y = polygamma_above(b, n, tt_hlo_select(b, low, tt_low_number_minus(b, 1, x), x));
+  tt_hlo_value *angle = tt_low_mul_number(b, tt_hlo_sub(b, x, tt_hlo_round_even(b, x)), pi);
+  tt_hlo_value *cot = tt_hlo_div(b, tt_hlo_cos(b, angle), tt_hlo_sin(b, angle));
+  cot = tt_low_select_number(b, tt_low_is_zero(b, angle), INFINITY, cot);
+  tt_hlo_value *other = tt_low_polynomial(b, cot, c, (size_t)n + 2);
+  return tt_hlo_select(b, low, tt_hlo_add(b, n % 2 ? tt_hlo_neg(b, y) : y, other), y);
+}
+
+/* (n, x) */
 SPECIAL_RULE(polygamma) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   int64_t n = tt_low_int(ctx, &args[0], 0);
   tt_hlo_value *x = tt_low_tensor(ctx, &args[1], tt_low_compute_dtype(ctx, args + 1, 1));
-  tt_hlo_value *y = n == 0 ? digamma(b, x) : n == 1 ? trigamma(b, x)
-                           : tt_low_mul_number(b, zeta_from(b, (double)n + 1, x), (n % 2 ? 1 : -1) * tgamma((double)n + 1));
-  tt_low_set(&results[0], y);
+  tt_low_set(&results[0], n == 0 ? digamma(b, x) : n == 1 ? trigamma(b, x) : polygamma(b, n, x));
   return NULL;
 }
 
