@@ -70,6 +70,7 @@ tt_rt *open_runtime(const Settings &wanted) {
   options.plugin = wanted.plugin.c_str();
   options.dirs = dirs.data();
   options.dirs_count = dirs.size();
+  options.cache_folder = wanted.cache.empty() ? nullptr : wanted.cache.c_str();
   options.host = host_callbacks();
   tt_rt *rt = nullptr;
   check(tt_rt_open(&options, &rt));

@@ -14,11 +14,13 @@ namespace py = pybind11;
 
 /* ---- set-up ---- */
 
-void configure(const std::string &plugin, const std::vector<std::string> &dirs, int devices) {
+void configure(const std::string &plugin, const std::vector<std::string> &dirs, int devices,
+               const std::string &cache) {
   update_settings([&](Settings &s) {
     s.plugin = plugin;
     s.dirs = dirs;
     s.devices = devices;
+    s.cache = cache;
   });
 }
 
@@ -124,6 +126,7 @@ py::dict stats() {
 #define TT_STAT(name) all[#name] = s.name
   TT_STAT(programs);
   TT_STAT(programs_cached);
+  TT_STAT(loaded);
   TT_STAT(hits);
   TT_STAT(misses);
   TT_STAT(promoted);
@@ -167,7 +170,8 @@ auto wait(Function function) {
 }
 
 void define(py::module_ &m) {
-  m.def("configure", call(&configure), py::arg("plugin"), py::arg("dirs"), py::arg("devices"));
+  m.def("configure", call(&configure), py::arg("plugin"), py::arg("dirs"), py::arg("devices"),
+        py::arg("cache"));
   m.def("find_plugin", call(&find_plugin));
   m.def("plugin_names", call(&plugin_names));
   m.def("is_available", call(&is_available));

@@ -41,6 +41,7 @@ struct Call {
   c10::SmallVector<tt_rt_arg, 12> flat;
   std::vector<std::unique_ptr<tt_rt_arg[]>> lists;
   std::vector<at::Tensor> moved; /* host index tensors, now on the device */
+  std::vector<IValue> expanded;  /* lists of indices that were given as masks */
   c10::SmallVector<tt_rt_tensor, 4> targets;
   c10::SmallVector<tt_rt_result, 8> results;
   c10::Device device{kTpu, -1};
@@ -111,7 +112,44 @@ void flatten_tensor(Call &c, tt_rt_arg &out, const at::Tensor &tensor, bool in_l
   flatten_tensor(c, out, c.moved.back(), in_list);
 }
 
+bool is_mask(const IValue &item) {
+  return item.isTensor() && item.toTensor().defined() &&
+         (item.toTensor().scalar_type() == at::kBool || item.toTensor().scalar_type() == at::kByte);
+}
+
+/* Masks among indices that the rule does not take: one beside other indices, and x[:, mask] read. */
+bool has_awkward_mask(const Call &c, c10::ArrayRef<IValue> items) {
+  size_t given = 0, masks = 0, first = items.size();
+  for (size_t i = 0; i < items.size(); i++) {
+    given += items[i].isTensor() && items[i].toTensor().defined();
+    masks += is_mask(items[i]) && items[i].toTensor().dim() > 0;
+    first = is_mask(items[i]) && first == items.size() ? i : first;
+  }
+  const bool reads = std::string_view(c.overload->rule).find("put") == std::string_view::npos;
+  return masks != 0 && (given > 1 || (reads && first != 0));
+}
+
+/* Each mask as the indices of its true elements, one tensor a dim. */
+c10::List<IValue> without_masks(c10::ArrayRef<IValue> items) {
+  c10::List<IValue> out(c10::AnyType::get());
+  for (const IValue &item : items) {
+    if (!is_mask(item) || item.toTensor().dim() == 0) {
+      out.push_back(item);
+      continue;
+    }
+    const auto places = item.toTensor().nonzero();
+    for (int64_t axis = 0; axis < item.toTensor().dim(); axis++)
+      out.push_back(places.select(1, axis));
+  }
+  return out;
+}
+
 void flatten_list(Call &c, tt_rt_arg &out, const IValue &value, char type) {
+  if (is_index_list(c) && has_awkward_mask(c, value.toListRef())) {
+    c.expanded.push_back(IValue(without_masks(value.toListRef())));
+    flatten_list(c, out, IValue(c.expanded.back()), type);
+    return;
+  }
   const auto items = value.toListRef();
   auto flat = std::make_unique<tt_rt_arg[]>(items.size() + 1);
   for (size_t i = 0; i < items.size(); i++) {
@@ -226,7 +264,7 @@ void flatten(Call &c) {
 /* ---- what PyTorch's meta kernel says ---- */
 
 at::Tensor meta_of(const at::Tensor &tensor) {
-  if (!tensor.defined() || tensor.device().type() != kTpu)
+  if (!tensor.defined() || (tensor.device().type() != kTpu && tensor.dim() == 0))
     return tensor;
   auto meta = at::detail::empty_strided_meta(tensor.sizes(), tensor.strides(), tensor.scalar_type());
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
@@ -363,6 +401,12 @@ tt_error *meta_callback(tt_rt_call *call, tt_arena *arena, tt_rt_meta **out_meta
     return store_metas(metas, arena, out_metas, out_count);
   } catch (const c10::NotImplementedError &) {
     return nullptr; /* no meta kernel: the rule's own types count */
+  } catch (py::error_already_set &error) {
+    py::gil_scoped_acquire gil;
+    if (error.matches(PyExc_NotImplementedError))
+      return nullptr; /* a size that depends on data, as x[mask] has */
+    c->thrown = std::current_exception();
+    return tt_error_new(TT_INVALID_ARGUMENT, "the meta kernel threw");
   } catch (...) {
     c->thrown = std::current_exception();
     return tt_error_new(TT_INVALID_ARGUMENT, "the meta kernel threw");
@@ -383,19 +427,30 @@ at::Tensor new_result(const Call &c, const tt_rt_result &result) {
   return wrap_storage(result.storage, scalar_type_of(result.dtype), counted, strides, c.device);
 }
 
-/* How many results each list among the rule's results has: all lists share what the single tensors leave. */
-size_t list_length(const Call &c) {
-  size_t lists = 0, singles = 0;
+/* How many results list `which` has, among the rule's lists: as many as that list of the arguments where these add up
+ * (an optimizer's), else all share what the single tensors leave. */
+size_t list_length(const Call &c, size_t which) {
+  size_t lists = 0, singles = 0, given = 0, own = 0, sum = 0;
   for (const char *r = c.overload->results; *r != 0; r++)
     (*r == 'L' ? lists : singles)++;
-  return lists != 0 ? (c.call.results_count - singles) / lists : 0;
+  if (lists == 0)
+    return 0;
+  for (size_t i = 0; i < c.flat.size() && given < lists; i++) {
+    if (c.overload->types[i] != 'L' || c.flat[i].kind != TT_RT_LIST)
+      continue;
+    own = given == which ? c.flat[i].count : own;
+    sum += c.flat[i].count;
+    given++;
+  }
+  const size_t shared = c.call.results_count - singles;
+  return given == lists && sum == shared ? own : shared / lists;
 }
 
 IValue take_result(Call &c, size_t wanted) {
-  const size_t length = list_length(c);
-  size_t at = 0;
+  size_t at = 0, lists = 0;
   for (size_t k = 0; k < wanted; k++)
-    at += c.overload->results[k] == 'L' ? length : 1;
+    at += c.overload->results[k] == 'L' ? list_length(c, lists++) : 1;
+  const size_t length = list_length(c, lists);
   if (c.overload->results[wanted] == 'i')
     return at < c.call.results_count ? c.results[at].rows : 0;
   if (c.overload->results[wanted] != 'L') {

@@ -80,7 +80,7 @@ void tt_rt_memory_get(tt_rt_device *device, tt_rt_memory *out_memory);
 void tt_rt_memory_reset_peak(tt_rt_device *device);
 /* Forgets all compiled programs. */
 void tt_rt_cache_clear(tt_rt *rt);
-/* When not NULL, every program compiled from now on is also written there as StableHLO text, one file each. */
+/* When not NULL, every program made from now on is also written there as StableHLO text, one file each. */
 TT_NODISCARD tt_error *tt_rt_dump_set(tt_rt *rt, const char *folder);
 
 #ifdef __cplusplus

@@ -466,10 +466,10 @@ static tt_error *load_or_compile(builder *w, const tt_bytes *text, const text_ke
   tt_pj_device_info info;
   bool loaded;
   tt_hash128(key, sizeof *key, disk_key);
+  dump_text(rt, w->call->rule, text);
   *out_raw = tt_rt_disk_load(rt, disk_key);
   loaded = *out_raw != NULL;
   if (!loaded) {
-    dump_text(rt, w->call->rule, text);
     TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, w->call->device->raw, &info));
     TT_RETURN_IF_ERROR(
         tt_error_wrap_take(compile_text(w, text, info.id, out_raw), "%s: compile", w->call->rule->overload));

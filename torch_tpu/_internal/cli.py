@@ -169,10 +169,52 @@ def doctor() -> int:
 _COMMANDS = {"info": show_info, "doctor": doctor, "env": show_env}
 
 
+# ---- cache ----
+
+
+def _cached_files() -> list[os.DirEntry[str]]:
+    folder = env.cache_folder()
+    if not os.path.isdir(folder):
+        return []
+    with os.scandir(folder) as entries:
+        return [entry for entry in entries if entry.name.endswith(".exe") and entry.is_file()]
+
+
+def list_cache() -> int:
+    """Say where compiled programs are kept, how many there are and how large they are."""
+    files = _cached_files()
+    size = sum(entry.stat().st_size for entry in files)
+    _print_rows(
+        [
+            ("folder", env.cache_folder() or "off"),
+            ("programs", len(files)),
+            ("size", f"{size / 2**20:.1f} MiB"),
+        ]
+    )
+    return 0
+
+
+def clear_cache() -> int:
+    """Delete the compiled programs that are kept on disk."""
+    files = _cached_files()
+    for entry in files:
+        os.unlink(entry.path)
+    print(f"deleted {len(files)} programs")
+    return 0
+
+
+_CACHE = {"ls": list_cache, "clear": clear_cache}
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m torch_tpu", description="PyTorch's device tpu")
     commands = parser.add_subparsers(dest="command", required=True)
     for name, function in _COMMANDS.items():
         commands.add_parser(name, help=(function.__doc__ or "").splitlines()[0])
-    return _COMMANDS[parser.parse_args(argv).command]()
+    cache = commands.add_parser("cache", help="The compiled programs that are kept on disk.")
+    cache.add_argument("action", choices=tuple(_CACHE))
+    arguments = parser.parse_args(argv)
+    if arguments.command == "cache":
+        return _CACHE[arguments.action]()
+    return _COMMANDS[arguments.command]()

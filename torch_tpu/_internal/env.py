@@ -47,6 +47,12 @@ VARIABLES = (
         "1",
         "how many devices a plugin on the host's CPU shows (XLA's has four at most)",
     ),
+    Variable(
+        "TORCH_TPU_CACHE_DIR",
+        "",
+        "folder where compiled programs are kept for other processes, or off; empty: torch_tpu in "
+        "the user's cache folder",
+    ),
     Variable("TORCH_TPU_DUMP", "", "folder: every program compiled is written there as text"),
     Variable("TORCH_DEVICE_BACKEND_AUTOLOAD", "1", "0: import torch does not load us", "torch"),
     Variable("TPU_VISIBLE_CHIPS", "", "chips that this process may use", "libtpu"),
@@ -65,6 +71,15 @@ def get(name: str) -> str:
 def flag(name: str) -> bool:
     """Return whether a variable of the table says yes."""
     return get(name).lower() in ("1", "true", "yes", "on")
+
+
+def cache_folder() -> str:
+    """Return the folder of the on-disk program cache, empty where it is switched off."""
+    value = get("TORCH_TPU_CACHE_DIR")
+    if value.lower() in ("off", "0"):
+        return ""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.abspath(value) if value else os.path.join(home, "torch_tpu")
 
 
 def count(name: str) -> int:

@@ -62,7 +62,7 @@ def _devices(plugin: str) -> int:
 def configure() -> None:
     """Tell the extension which plugin to open when one is needed."""
     plugin = choose().plugin
-    _C.configure(plugin, folders(), _devices(plugin))
+    _C.configure(plugin, folders(), _devices(plugin), env.cache_folder())
 
 
 def path() -> str:

@@ -357,6 +357,118 @@ static tt_error *lower_svd(tt_low_ctx *ctx, const tt_low_value *args, size_t arg
   return NULL;
 }
 
+/* ---- least squares ---- */
+
+static bool is_driver(const tt_low_value *arg, const char *name) {
+  return strcmp(arg->kind == TT_LOW_STRING ? arg->string : "gelsy", name) == 0;
+}
+
+/* B is one vector for each matrix: [..., m] for A [..., m, n] */
+static bool is_vector(const tt_hlo_value *a, const tt_hlo_value *y) {
+  if (tt_hlo_rank(y) == 1)
+    return true;
+  bool same = tt_hlo_rank(a) - 1 == tt_hlo_rank(y);
+  for (int i = 0; same && i < tt_hlo_rank(y); i++)
+    same = y->type.dims[i] == a->type.dims[i];
+  return same;
+}
+
+/* The batch dims that those of A and B broadcast to; in the arena. */
+static tt_hlo_dim *batch_of(tt_low_ctx *ctx, tt_hlo_value *a, tt_hlo_value *y, size_t *out_rank) {
+  size_t rank = (size_t)(tt_hlo_rank(a) > tt_hlo_rank(y) ? tt_hlo_rank(a) : tt_hlo_rank(y)) - 2;
+  tt_hlo_dim *dims = tt_hlo_alloc(ctx->b, rank + 1, sizeof *dims);
+  for (size_t i = 0; dims != NULL && i < rank; i++) {
+    int in_a = tt_hlo_rank(a) - 2 - (int)(rank - i), in_y = tt_hlo_rank(y) - 2 - (int)(rank - i);
+    bool from_a = in_a >= 0 && (in_y < 0 || y->type.dims[in_y] == 1);
+    dims[i] = from_a ? tt_hlo_dim_of(ctx->b, a, in_a) : tt_hlo_dim_of(ctx->b, y, in_y);
+  }
+  *out_rank = rank;
+  return dims;
+}
+
+/* [B, ...] with the batch dims again */
+static tt_hlo_value *with_batch(tt_low_ctx *ctx, tt_hlo_value *x, const tt_hlo_dim *batch, size_t batch_rank) {
+  size_t rest = (size_t)tt_hlo_rank(x) - 1;
+  tt_hlo_dim *dims = tt_hlo_alloc(ctx->b, batch_rank + rest + 1, sizeof *dims);
+  if (dims == NULL)
+    return x;
+  for (size_t i = 0; i < batch_rank; i++)
+    dims[i] = batch[i];
+  for (size_t i = 0; i < rest; i++)
+    dims[batch_rank + i] = tt_hlo_dim_of(ctx->b, x, (int)i + 1);
+  return tt_hlo_reshape(ctx->b, x, dims, batch_rank + rest);
+}
+
+typedef struct least_squares {
+  tt_hlo_value *x;    /* [B, n, k] */
+  tt_hlo_value *rank; /* s32 [B] */
+  tt_hlo_value *s;    /* [B, min(m, n)] */
+} least_squares;
+
+/* The least x of those that make A x - y least: V S^+ U^T y; what is below rcond times the largest counts as zero. */
+static least_squares solve_least(tt_low_ctx *ctx, tt_hlo_value *a, tt_hlo_value *y, const tt_low_value *rcond) {
+  tt_hlo_build *b = ctx->b;
+  const int64_t columns[1] = {1}, m = a->type.dims[1], n = a->type.dims[2];
+  tt_dtype dtype = tt_hlo_dtype(a);
+  bool wide = m < n;
+  svd f = svd_of(ctx, wide ? tt_low_mat_transpose(ctx, a, false) : a);
+  double eps = dtype == TT_F64 ? 0x1p-52 : 0x1p-23;
+  tt_hlo_value *limit = tt_low_number(ctx, rcond, dtype, eps * (double)(m > n ? m : n));
+  tt_hlo_value *top = tt_hlo_reduce_keep(b, TT_HLO_MAXIMUM, f.s, columns, 1);
+  top = tt_hlo_mul(b, top, tt_hlo_broadcast_like(b, limit, top));
+  tt_hlo_value *counts = tt_hlo_compare(b, TT_HLO_GT, f.s, tt_hlo_broadcast_like(b, top, f.s));
+  tt_hlo_value *inverse = tt_hlo_div(b, tt_hlo_const_like(b, f.s, 1), tt_low_select_const(ctx, counts, f.s, 1));
+  inverse = tt_low_select_const(ctx, counts, inverse, 0);
+  tt_hlo_value *left = wide ? f.v : f.us, *right = wide ? f.us : f.v;
+  tt_hlo_value *x = tt_hlo_matmul(b, tt_low_mat_transpose(ctx, left, false), y);
+  x = tt_hlo_mul(b, x, tt_hlo_broadcast_like(b, tt_hlo_unsqueeze(b, inverse, 2), x));
+  tt_hlo_value *rank = tt_hlo_reduce(b, TT_HLO_ADD, tt_hlo_convert(b, counts, TT_S32), columns, 1);
+  return (least_squares){tt_hlo_matmul(b, right, x), rank, f.s};
+}
+
+static void set_none(tt_low_ctx *ctx, tt_low_value *result, tt_dtype dtype) {
+  const tt_hlo_dim none = tt_hlo_dim_number(0);
+  tt_low_set(result, tt_hlo_full(ctx->b, tt_hlo_const(ctx->b, dtype, 0), &none, 1));
+}
+
+/* (A, B, rcond, driver) -> (solution, residuals, rank, singular values). Every driver goes by singular values; it says
+ * which of the other results there are: residuals where m > n but for gelsy, the rank but for gels, the values for gelsd
+ * and gelss. PyTorch gives residuals of matrices of full rank alone, which only the run knows: here they are of all. */
+static tt_error *lower_lstsq(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+  (void)args_count;
+  tt_hlo_build *b = ctx->b;
+  tt_hlo_value *a = args[0].tensor, *y = args[1].tensor;
+  tt_dtype dtype = tt_hlo_dtype(a);
+  const int64_t rows[1] = {1};
+  size_t batch_rank;
+  if (tt_dtype_is_complex(dtype) || tt_low_mat_empty(a) || tt_low_mat_empty(y))
+    return tt_error_new(TT_UNIMPLEMENTED, "aten::linalg_lstsq: complex or empty input");
+  bool vector = is_vector(a, y), residuals = tt_low_mat_rows(a) > tt_low_mat_columns(a) && !is_driver(&args[3], "gelsy");
+  if (vector)
+    y = tt_hlo_unsqueeze(b, y, tt_hlo_rank(y));
+  const tt_hlo_dim *batch = batch_of(ctx, a, y, &batch_rank);
+  a = tt_low_mat_flat(ctx, tt_low_mat_batch_as(ctx, a, batch, batch_rank));
+  y = tt_low_mat_flat(ctx, tt_low_mat_batch_as(ctx, y, batch, batch_rank));
+  tt_hlo_precision precision = b->precision;
+  b->precision = TT_HLO_PRECISION_HIGHEST;
+  least_squares f = solve_least(ctx, a, y, &args[2]);
+  ctx->results_count = 4;
+  tt_low_set(&results[0], with_batch(ctx, vector ? tt_hlo_squeeze(b, f.x, 2) : f.x, batch, batch_rank));
+  for (size_t i = 1; i < 4; i++)
+    set_none(ctx, &results[i], i == 2 ? TT_S64 : dtype);
+  if (residuals) {
+    tt_hlo_value *rest = tt_low_square(ctx, tt_hlo_sub(b, tt_hlo_matmul(b, a, f.x), y));
+    rest = tt_hlo_reduce(b, TT_HLO_ADD, rest, rows, 1);
+    tt_low_set(&results[1], with_batch(ctx, vector ? tt_hlo_squeeze(b, rest, 1) : rest, batch, batch_rank));
+  }
+  if (!is_driver(&args[3], "gels"))
+    tt_low_set(&results[2], tt_hlo_convert(b, with_batch(ctx, f.rank, batch, batch_rank), TT_S64));
+  if (is_driver(&args[3], "gelsd") || is_driver(&args[3], "gelss"))
+    tt_low_set(&results[3], with_batch(ctx, f.s, batch, batch_rank));
+  b->precision = precision;
+  return NULL;
+}
+
 const tt_low_rule tt_low_rules_linalg_factor[] = {
 #define X(overload, function, traits, data) {overload, lower_##function, traits, data, NULL},
 #include "lower/rules/linalg_factor.def"

@@ -222,6 +222,30 @@ static tt_error *lower_count_nonzero(tt_low_ctx *ctx, const tt_low_value *args, 
 }
 
 /* Sum of the diagonal. */
+/* Bits of every element as f64, or as s64, for the hash. */
+static tt_hlo_value *hash_words(tt_low_ctx *ctx, tt_hlo_value *x) {
+  if (tt_dtype_is_float(tt_hlo_dtype(x)))
+    return tt_hlo_bitcast(ctx->b, tt_hlo_convert(ctx->b, x, TT_F64), TT_U64);
+  return tt_hlo_convert(ctx->b, tt_hlo_convert(ctx->b, x, TT_S64), TT_U64);
+}
+
+/* (self, dim, keepdim, mode): all words combined by xor, the only mode there is */
+static tt_error *lower_hash(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+  (void)args_count;
+  tt_hlo_build *b = ctx->b;
+  const tt_hlo_type types[2] = {tt_hlo_scalar_type(TT_U64), tt_hlo_scalar_type(TT_U64)};
+  tt_hlo_value *x = hash_words(ctx, args[0].tensor), *init = tt_hlo_const_int(b, TT_U64, 0), *out = x;
+  span s = span_of(ctx, &args[1], &args[2], tt_hlo_rank(x));
+  if (s.count != 0) {
+    tt_hlo_region *body = tt_hlo_region_open(b, types, 2);
+    tt_hlo_value *both = tt_hlo_xor(b, tt_hlo_region_arg(b, body, 0), tt_hlo_region_arg(b, body, 1));
+    tt_hlo_region_close(b, &both, 1);
+    tt_hlo_reduce_n(b, &x, &init, 1, s.axes, s.count, body, &out);
+  }
+  tt_low_set_fit(ctx, results, 0, out);
+  return NULL;
+}
+
 static tt_error *lower_trace(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
