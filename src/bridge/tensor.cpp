@@ -34,7 +34,7 @@ c10::intrusive_ptr<c10::StorageImpl> make_storage(tt_rt_storage *taken, size_t n
 
 tt_rt_storage *storage_of(const at::Tensor &tensor) {
   TORCH_CHECK(tensor.device().type() == kTpu, "expected a tensor on tpu, got one on ", tensor.device());
-  return static_cast<tt_rt_storage *>(tensor.unsafeGetTensorImpl()->unsafe_storage().data_ptr().get_context());
+  return static_cast<tt_rt_storage *>(tensor.unsafeGetTensorImpl()->unsafe_storage().mutable_data());
 }
 
 tt_dtype device_dtype(c10::ScalarType type) {

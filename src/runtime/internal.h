@@ -99,6 +99,9 @@ TT_NODISCARD tt_error *tt_rt_shape_take(tt_rt *rt, const tt_rt_call *call, tt_rt
 tt_rt_shape *tt_rt_shape_of_thread(void);
 /* Takes the values of the promoted slots out of the key; the slot's header word is marked. */
 void tt_rt_shape_promote(tt_rt_shape *shape, const uint8_t *promoted);
+/* Whether the list holds one number several times, as the step sizes of an optimizer's parameters do. It is one slot then:
+ * the elements' loops are alike, and a compiler that sees them alike compiles one. */
+bool tt_rt_list_repeats(const tt_rt_arg *list);
 /* Index among shape->storages. */
 uint32_t tt_rt_shape_index(const tt_rt_shape *shape, const tt_rt_storage *storage);
 

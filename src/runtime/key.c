@@ -143,17 +143,35 @@ static void add_string(tt_rt_shape *shape, const char *string) {
   memcpy(at, string, size);
 }
 
+bool tt_rt_list_repeats(const tt_rt_arg *list) {
+  const tt_rt_arg *first = list->items;
+  if (list->count < 2 || first->kind != TT_RT_SCALAR || first->fixed)
+    return false;
+  for (size_t i = 1; i < list->count; i++) {
+    const tt_rt_arg *item = &list->items[i];
+    if (item->kind != TT_RT_SCALAR || item->fixed || item->dtype != first->dtype || item->i != first->i ||
+        bits_of(item->real) != bits_of(first->real) || bits_of(item->imag) != bits_of(first->imag))
+      return false;
+  }
+  return true;
+}
+
+static void add_arg(tt_rt *rt, tt_rt_shape *shape, const tt_rt_arg *arg, bool listed);
+
+static void add_list(tt_rt *rt, tt_rt_shape *shape, const tt_rt_arg *list) {
+  bool repeats = tt_rt_list_repeats(list);
+  add_word(shape, TT_RT_LIST | (uint64_t)repeats << 8 | (uint64_t)list->count << 16);
+  for (size_t i = 0; i < (repeats ? 1 : list->count); i++)
+    add_arg(rt, shape, &list->items[i], true);
+}
+
 static void add_arg(tt_rt *rt, tt_rt_shape *shape, const tt_rt_arg *arg, bool listed) {
   switch (arg->kind) {
     case TT_RT_NONE: add_word(shape, TT_RT_NONE); break;
     case TT_RT_TENSOR: add_tensor(rt, shape, &arg->tensor, TT_RT_TENSOR | (uint64_t)arg->wrapped << 17); break;
     case TT_RT_SCALAR:
     case TT_RT_HOST_SCALAR: add_scalar(shape, arg, listed); break;
-    case TT_RT_LIST:
-      add_word(shape, TT_RT_LIST | (uint64_t)arg->count << 8);
-      for (size_t i = 0; i < arg->count; i++)
-        add_arg(rt, shape, &arg->items[i], true);
-      break;
+    case TT_RT_LIST: add_list(rt, shape, arg); break;
     case TT_RT_DTYPE: add_word(shape, TT_RT_DTYPE | (uint64_t)arg->dtype << 8); break;
     case TT_RT_STRING: add_string(shape, arg->string); break;
     case TT_RT_OTHER: add_word(shape, TT_RT_OTHER | (uint64_t)arg->i << 8); break;

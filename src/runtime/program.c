@@ -166,6 +166,7 @@ static void host_scalar(builder *w, const tt_rt_arg *arg, tt_low_value *out) {
 
 static tt_error *convert_arg(builder *w, const tt_rt_arg *arg, tt_low_value *out) {
   tt_low_value *items;
+  bool repeats = arg->kind == TT_RT_LIST && tt_rt_list_repeats(arg);
   switch (arg->kind) {
     case TT_RT_NONE: out->kind = TT_LOW_NONE; break;
     case TT_RT_OTHER: out->kind = TT_LOW_OTHER; break;
@@ -192,7 +193,10 @@ static tt_error *convert_arg(builder *w, const tt_rt_arg *arg, tt_low_value *out
       if (items == NULL)
         return tt_error_no_memory(arg->count * sizeof *items);
       for (size_t i = 0; i < arg->count; i++)
-        TT_RETURN_IF_ERROR(convert_arg(w, &arg->items[i], &items[i]));
+        if (i != 0 && repeats)
+          items[i] = items[0];
+        else
+          TT_RETURN_IF_ERROR(convert_arg(w, &arg->items[i], &items[i]));
       out->kind = TT_LOW_LIST;
       out->list = (tt_low_list){arg->count, items};
       break;

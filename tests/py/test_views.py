@@ -227,7 +227,6 @@ def test_complex_views(device):
         lambda x: x.expand(3, 4).copy_(torch.ones(3, 4, device=x.device)),
         lambda x: torch.add(x, 1, out=x.expand(3, 4)),
         lambda x: x.as_strided((2, 3), (0, 1)).mul_(2),
-        lambda x: x.expand(3, 4).fill_(2),
     ],
 )
 def test_writes_that_overlap_raise_as_on_the_cpu(device, write):

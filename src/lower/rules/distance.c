@@ -66,6 +66,19 @@ static tt_hlo_value *over_last(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *l
   return tt_hlo_broadcast_like(ctx->b, tt_hlo_unsqueeze(ctx->b, x, tt_hlo_rank(x)), like);
 }
 
+static bool is_empty(const tt_hlo_value *x) {
+  for (int i = 0; i < tt_hlo_rank(x); i++)
+    if (x->type.dims[i] == 0)
+      return true;
+  return false;
+}
+
+static void set_wanted_zeros(tt_low_ctx *ctx, tt_dtype dtype, tt_low_value *results) {
+  size_t rank = 0;
+  const tt_hlo_dim *dims = tt_low_wanted_dims(ctx, 0, &rank);
+  tt_low_set(&results[0], tt_low_zeros(ctx, dtype, dims, rank));
+}
+
 /* ---- cdist ---- */
 
 /* x [..., m, d] and y [..., n, d] -> x_i - y_j: [..., m, n, d], batch dims broadcast */
@@ -88,6 +101,10 @@ static tt_error *lower_cdist(tt_low_ctx *ctx, const tt_low_value *args, size_t a
 static tt_error *lower_cdist_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
                                       tt_low_value *results) {
   (void)args_count;
+  if (is_empty(args[4].tensor) || is_empty(args[1].tensor)) { /* then PyTorch does not broadcast */
+    set_wanted_zeros(ctx, tt_hlo_dtype(args[1].tensor), results);
+    return NULL;
+  }
   tt_hlo_value *diff = differences(ctx, in_math(ctx, &args[1]), in_math(ctx, &args[2]));
   tt_hlo_value *grad = over_last(ctx, in_math(ctx, &args[0]), diff);
   tt_hlo_value *dist = over_last(ctx, in_math(ctx, &args[4]), diff);
@@ -135,11 +152,9 @@ static tt_hlo_value *pair_differences(tt_low_ctx *ctx, tt_hlo_value *x, const pa
 
 /* Whether there is no pair, or nothing that could differ: then the result holds zeros. */
 static bool set_zeros(tt_low_ctx *ctx, tt_hlo_value *x, tt_low_value *results) {
-  size_t rank = 0;
   if (tt_low_size(ctx, x, 0) > 1 && tt_low_size(ctx, x, 1) > 0)
     return false;
-  const tt_hlo_dim *dims = tt_low_wanted_dims(ctx, 0, &rank);
-  tt_low_set(&results[0], tt_low_zeros(ctx, tt_hlo_dtype(x), dims, rank));
+  set_wanted_zeros(ctx, tt_hlo_dtype(x), results);
   return true;
 }
 

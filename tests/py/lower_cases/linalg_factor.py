@@ -78,3 +78,16 @@ _add(_F, 1, 1)
 _add(_F, 4, 1)
 _case("aten::_linalg_svd", lambda: (torch.zeros(4, 3),), {"verify": _check_svd(torch.zeros(4, 3))})
 _case("aten::linalg_householder_product", lambda: (_r(4, 3), _r(2)))
+for _shape in ((0, 3), (3, 0), (2, 0, 4)):
+    for _mode in ("reduced", "complete", "r"):
+        _case("aten::linalg_qr", lambda s=_shape, m=_mode: (torch.zeros(s), m))
+    _case("aten::geqrf", lambda s=_shape: (torch.zeros(s),))
+    for _full in (False, True):
+        _case("aten::_linalg_svd", lambda s=_shape, f=_full: (torch.zeros(s), f))
+
+
+
+
+for _driver in ("gels", "gelsy", "gelsd"):
+    for _a, _y in (((5, 3), (5, 2)), ((3, 5), (3, 2)), ((2, 4, 4), (2, 4, 1)), ((2, 5, 3), (2, 5))):
+        _case("aten::linalg_lstsq", lambda a=_a, y=_y: (_r(*a), _r(*y)), driver=_driver)

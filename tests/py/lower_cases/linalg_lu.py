@@ -43,3 +43,5 @@ _case("aten::_linalg_slogdet", lambda: (torch.zeros(2, 2),))
 _case("aten::lu_unpack", lambda: (*_factors(4, 4), False, True))
 _case("aten::lu_unpack", lambda: (*_factors(4, 4), True, False))
 _case("aten::linalg_inv_ex", lambda: (torch.eye(3)[[2, 0, 1]],))
+for _shape in ((0, 3), (3, 0)):
+    _case("aten::linalg_lu", lambda s=_shape: (torch.zeros(s),))

@@ -140,3 +140,7 @@ _case("aten::mode", lambda: (torch.tensor(2.0), 0))
 _case("aten::mode", lambda: (torch.tensor([[1.0, 2.0], [2.0, 2.0], [1.0, 3.0]]), 0, True))
 _case("aten::equal", lambda: (torch.ones(3), torch.ones(3)), {"expect": lambda x, y: torch.tensor(torch.equal(x, y))})
 _case("aten::equal", lambda: (torch.ones(3), torch.ones(4)), {"expect": lambda x, y: torch.tensor(torch.equal(x, y))})
+for _d in (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int8, torch.bool):
+    _case("aten::hash_tensor", lambda d=_d: ((torch.randn(3, 5, 2) * 9).to(d),))
+    _case("aten::hash_tensor", lambda d=_d: ((torch.randn(3, 5, 2) * 9).to(d), [1]), keepdim=True)
+_case("aten::hash_tensor", lambda: (torch.tensor(2.5),))

@@ -72,3 +72,6 @@ for name in POLYNOMIALS:
     add("special_" + name, lambda: (points(-1.2, 1.2, (), torch.float64, 15), torch.tensor(7)), {"rtol": 1e-7})
     add("special_" + name + ".n_scalar", lambda: (points(-1.2, 1.2, count=15), 4), {"rtol": 1e-4, "atol": 1e-5})
     add("special_" + name + ".x_scalar", lambda: (0.3, torch.arange(8.0)), {"rtol": 1e-4, "atol": 1e-5})
+add("polygamma", lambda: (2, points(-8.7, -0.2)), {"rtol": 1e-3})
+add("polygamma", lambda: (3, points(-8.7, -0.2)), {"rtol": 1e-3})
+add("polygamma", lambda: (3, torch.tensor([-3.0, -1.0, 0.0, 1.0])), {"rtol": 1e-4})
