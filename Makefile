@@ -86,7 +86,10 @@ bench: build
 	$(PY) bench/run.py
 
 opinfo: build
-	$(PY) -m pytest tests/conformance/test_opinfo.py
+	@status=0; \
+	$(PY) tests/conformance/opinfo/run.py || status=1; \
+	$(PY) tests/conformance/opinfo/run.py --grad || status=1; \
+	exit $$status
 
 aot: build $(VENV)/.tt-aot
 	TT_TEST_LIBTPU=$$($(PY) -c 'import libtpu; print(libtpu.get_library_path())') \

@@ -317,6 +317,15 @@ at::Tensor &set_empty(at::Tensor &tensor) {
   return set_storage(tensor, at::Storage(make_storage(storage, 0, tensor.device())), 0, {0}, {1});
 }
 
+/* Whether `self.data = from` may change where a parameter lives. Without it module.to() makes new parameters: those that
+ * two modules share come apart, and an optimizer made before keeps the old ones. */
+bool has_compatible_shallow_copy_type(const at::Tensor &self, const at::Tensor &from) {
+  const auto plain = [](const at::Tensor &t) {
+    return t.layout() == c10::kStrided && (t.is_cpu() || t.device().type() == kTpu);
+  };
+  return self.key_set() == from.key_set() || (plain(self) && plain(from));
+}
+
 }  // namespace
 
 void register_tensor_kernels(torch::Library &m) {
@@ -337,6 +346,7 @@ void register_tensor_kernels(torch::Library &m) {
   m.impl("_copy_from", TORCH_FN(copy_from));
   m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
   m.impl("_local_scalar_dense", TORCH_FN(local_scalar_dense));
+  m.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_shallow_copy_type));
 }
 
 }  // namespace torch_tpu

@@ -39,6 +39,7 @@ struct tt_low_value {
   tt_low_kind kind;
   bool wrapped;   /* TENSOR: a Python number in disguise, weak in type promotion */
   bool counted;   /* result TENSOR: only the first `ctx->count` rows (axis 0) are real */
+  bool strided;   /* argument TENSOR: not row-major in memory, where PyTorch's own results depend on that */
   tt_hlo_value *tensor;
   tt_low_scalar scalar;
   tt_low_list list;

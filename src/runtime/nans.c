@@ -4,7 +4,8 @@
 
 #include "runtime/internal.h"
 
-/* NaNs are looked for on the host, in the content of whole storages: slow, and the same for every dtype and plugin. */
+/* NaNs are looked for on the host, in the content of whole storages: slow, and the same for every
+ * dtype and plugin. */
 
 static bool bits_are_nan(uint64_t bits, int mantissa, int exponent) {
   uint64_t all = ((uint64_t)1 << exponent) - 1;
@@ -60,9 +61,11 @@ tt_error *tt_rt_nans_out(const tt_rt_call *call, bool *out_has) {
   *out_has = false;
   for (size_t i = 0; i < call->results_count; i++)
     if (call->results[i].storage != NULL)
-      TT_RETURN_IF_ERROR(storage_has_nan(call->results[i].storage, call->results[i].dtype, out_has));
+      TT_RETURN_IF_ERROR(
+          storage_has_nan(call->results[i].storage, call->results[i].dtype, out_has));
   for (size_t i = 0; i < call->targets_count; i++)
     if (call->targets[i].storage != NULL)
-      TT_RETURN_IF_ERROR(storage_has_nan(call->targets[i].storage, call->targets[i].dtype, out_has));
+      TT_RETURN_IF_ERROR(
+          storage_has_nan(call->targets[i].storage, call->targets[i].dtype, out_has));
   return NULL;
 }

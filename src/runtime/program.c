@@ -164,6 +164,16 @@ static void host_scalar(builder *w, const tt_rt_arg *arg, tt_low_value *out) {
     out->tensor = tt_hlo_const_complex(&w->b, arg->dtype, arg->real, arg->imag);
 }
 
+static bool is_row_major(const tt_rt_tensor *t) {
+  int64_t stride = 1;
+  for (int i = t->rank - 1; i >= 0; i--) {
+    if (t->sizes[i] != 1 && t->strides[i] != stride)
+      return false;
+    stride *= t->sizes[i];
+  }
+  return true;
+}
+
 static tt_error *convert_arg(builder *w, const tt_rt_arg *arg, tt_low_value *out) {
   tt_low_value *items;
   bool repeats = arg->kind == TT_RT_LIST && tt_rt_list_repeats(arg);
@@ -173,6 +183,7 @@ static tt_error *convert_arg(builder *w, const tt_rt_arg *arg, tt_low_value *out
     case TT_RT_TENSOR:
       out->kind = TT_LOW_TENSOR;
       out->wrapped = arg->wrapped;
+      out->strided = !is_row_major(&arg->tensor);
       out->tensor = tt_rt_view_read(&w->b, base_of(w, &arg->tensor), &arg->tensor, offset_of(w, &arg->tensor));
       break;
     case TT_RT_HOST_SCALAR: host_scalar(w, arg, out); break;

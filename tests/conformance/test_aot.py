@@ -1,4 +1,4 @@
-"""``make aot``: the program of every case of every rule, compiled by libtpu for a TPU that is not there.
+"""``make aot``: the program of every case of every rule, compiled for a TPU that is not there.
 
 TT_AOT_EVERY=n takes every n-th case, TT_AOT_PROGRAMS=folder programs that are there already.
 """

@@ -1,4 +1,4 @@
-"""A sample of ``make aot`` (tests/conformance/test_aot.py): some programs, compiled by libtpu where it is installed."""
+"""A sample of ``make aot`` (tests/conformance/test_aot.py), where libtpu is installed."""
 
 import sys
 
@@ -10,13 +10,16 @@ sys.path.insert(0, str(ROOT / "tests/conformance/aot"))
 import programs
 
 pytestmark = [
-    pytest.mark.skipif(programs.library() is None, reason="libtpu is not installed: pip install libtpu"),
+    pytest.mark.skipif(
+        programs.library() is None, reason="libtpu is not installed: pip install libtpu"
+    ),
     pytest.mark.skipif(not programs.TOOL.exists(), reason=f"not built: {programs.TOOL}"),
 ]
 
 STEP = """
     import torch, torch_tpu
-    model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.LayerNorm(32), torch.nn.Linear(32, 8)).to("tpu")
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(64, 32), nn.LayerNorm(32), nn.Linear(32, 8)).to("tpu")
     opt = torch.optim.AdamW(model.parameters())
     x, y = torch.randn(16, 64, device="tpu"), torch.randint(8, (16,), device="tpu")
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Wrong programs: each a clear Python error of the type that the CPU raises, and the process lives on."""
+"""Wrong programs: each a clear error of the type that the CPU raises, and the process lives on."""
 
 import os
 import warnings
@@ -27,7 +27,9 @@ WRONG = {
     "add shapes": lambda d: torch.ones(2, 3, device=d) + torch.ones(4, device=d),
     "add_ shape": lambda d: torch.ones(3, device=d).add_(torch.ones(2, 3, device=d)),
     "mm shapes": lambda d: torch.ones(2, 3, device=d) @ torch.ones(4, 5, device=d),
-    "mm dtypes": lambda d: torch.ones(2, 2, device=d) @ torch.ones(2, 2, device=d, dtype=torch.float64),
+    "mm dtypes": lambda d: (
+        torch.ones(2, 2, device=d) @ torch.ones(2, 2, device=d, dtype=torch.float64)
+    ),
     "bmm rank": lambda d: torch.bmm(torch.ones(2, 2, device=d), torch.ones(2, 2, device=d)),
     "cat shapes": lambda d: torch.cat([torch.ones(2, 3, device=d), torch.ones(2, 4, device=d)]),
     "view size": lambda d: torch.ones(6, device=d).view(4),
@@ -39,13 +41,21 @@ WRONG = {
     "softmax dim": lambda d: torch.ones(2, device=d).softmax(3),
     "in-place integer division": lambda d: torch.ones(2, dtype=torch.int64, device=d).div_(2),
     "in-place result type": lambda d: torch.ones(2, dtype=torch.int32, device=d).add_(1.5),
-    "out dtype": lambda d: torch.add(torch.ones(2, device=d), 1, out=torch.ones(2, dtype=torch.int8, device=d)),
+    "out dtype": lambda d: torch.add(
+        torch.ones(2, device=d), 1, out=torch.ones(2, dtype=torch.int8, device=d)
+    ),
     "overlapping write": lambda d: torch.ones(1, device=d).expand(3).add_(1),
     "bitwise on floats": lambda d: torch.ones(2, device=d) & torch.ones(2, device=d),
     "index dtype": lambda d: torch.ones(2, device=d)[torch.ones(1, device=d)],
-    "gather dtype": lambda d: torch.ones(2, device=d).gather(0, torch.ones(1, dtype=torch.float32, device=d)),
-    "embedding dtype": lambda d: nn.functional.embedding(torch.ones(1, device=d), torch.ones(3, 2, device=d)),
-    "conv channels": lambda d: nn.functional.conv2d(torch.ones(1, 3, 4, 4, device=d), torch.ones(2, 4, 3, 3, device=d)),
+    "gather dtype": lambda d: torch.ones(2, device=d).gather(
+        0, torch.ones(1, dtype=torch.float32, device=d)
+    ),
+    "embedding dtype": lambda d: nn.functional.embedding(
+        torch.ones(1, device=d), torch.ones(3, 2, device=d)
+    ),
+    "conv channels": lambda d: nn.functional.conv2d(
+        torch.ones(1, 3, 4, 4, device=d), torch.ones(2, 4, 3, 3, device=d)
+    ),
     "linear": lambda d: nn.Linear(3, 2).to(d)(torch.ones(4, 5, device=d)),
     "item of many": lambda d: torch.ones(2, device=d).item(),
     "bool of many": lambda d: bool(torch.ones(2, device=d)),
@@ -58,7 +68,7 @@ WRONG = {
 }
 
 
-# Errors all the same, of another type than the CPU's, or not seen: a run that finds them right fails.
+# Errors of another type than the CPU's, or not seen: a run that finds them right fails.
 NOT_YET = {
     "softmax dim": "the rule says so, as a RuntimeError: PyTorch's meta kernel does not look",
     "bitwise on floats": "a RuntimeError of the rule: PyTorch's meta kernel does not look",
@@ -101,7 +111,13 @@ def test_changed_before_backward(device):
 
 def test_devices_are_not_mixed(device):
     x, y = torch.ones(2, 2, device=device), torch.ones(2, 2)
-    for call in (lambda: x + y, lambda: y + x, lambda: x @ y, lambda: torch.cat([x, y]), lambda: x.add_(y)):
+    for call in (
+        lambda: x + y,
+        lambda: y + x,
+        lambda: x @ y,
+        lambda: torch.cat([x, y]),
+        lambda: x.add_(y),
+    ):
         with pytest.raises(RuntimeError, match="same device.*tpu:0.*cpu|same device.*cpu.*tpu:0"):
             call()
     with pytest.raises(RuntimeError, match="device"):
@@ -227,7 +243,9 @@ def test_errors_in_threads(device):
     from concurrent.futures import ThreadPoolExecutor
 
     def call(i):
-        return type(error_of(lambda: torch.ones(2 + i % 3, device=device) + torch.ones(7, device=device)))
+        return type(
+            error_of(lambda: torch.ones(2 + i % 3, device=device) + torch.ones(7, device=device))
+        )
 
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(call, range(16))) == {RuntimeError}

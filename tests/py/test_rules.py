@@ -1,6 +1,7 @@
 """Every rule on the device against the CPU: the cases of lower_cases/, one overload call each.
 
-A case is ``(overload, arguments, keywords[, options])``: ``arguments`` makes them, on the CPU. Options:
+A case is ``(overload, arguments, keywords[, options])``; ``arguments`` makes them, on the CPU.
+Options:
 
     expect       what to compare with, called as the overload is; else the CPU's own result
     verify       judges the results instead: takes the list of them, returns True, or what is wrong
@@ -33,6 +34,34 @@ TOLERANCE = {
     torch.float8_e4m3fn: (0.13, 0.1),
     torch.float8_e5m2: (0.26, 0.1),
 }
+
+
+# Overload, part of the error, and why: a case that fails so counts as expected. With
+# TT_ALL_RULES=1 each must be met.
+_LIKE_CUDA = "PyTorch's meta kernel gives the size that CUDA has"
+_META = "PyTorch's meta kernel or decomposition refuses what the CPU takes"
+KNOWN = (
+    ("aten::_foreach_addcdiv.Tensor", "same device", "numbers in a host tensor of rank 1"),
+    ("aten::_foreach_addcmul.Tensor", "same device", "numbers in a host tensor of rank 1"),
+    ("aten::multi_margin_loss", "attribute 'shape'", _LIKE_CUDA),
+    ("aten::multilabel_margin_loss_forward", "attribute 'shape'", _LIKE_CUDA),
+    ("aten::native_batch_norm", "attribute 'shape'", _LIKE_CUDA),
+    ("aten::native_batch_norm", "new_running_mean should not be None", _META),
+    ("aten::_native_batch_norm_legit_functional", "attribute 'shape'", _LIKE_CUDA),
+    ("aten::_native_batch_norm_legit_no_training", "attribute 'shape'", _LIKE_CUDA),
+    ("aten::_batch_norm_no_update", "attribute 'shape'", _LIKE_CUDA),
+    ("aten::baddbmm.dtype", "unsupported operand", _META),
+    ("aten::_log_softmax", "half_to_float is True", _META),
+    ("aten::where.self", "expected predicate to be bool", _META),
+    ("aten::upsample_nearest2d", "cond must be a bool", _META),
+    ("aten::_logcumsumexp", "torch.bfloat16", "PyTorch's meta kernel gives float32"),
+    (
+        "aten::pow.Tensor_Scalar",
+        "not close",
+        "x ** -0.5 is rsqrt only where the exponent is no parameter",
+    ),
+)
+_met = set()
 
 
 def _load(family):
@@ -107,8 +136,23 @@ def _compare(got, want, options):
 def test_rule(device, i, overload, make, kwargs, options):
     torch.manual_seed(i)
     args = make()
-    args = args if isinstance(args, tuple) else (args,)
-    op = _find(overload)
+    try:
+        _run(_find(overload), args if isinstance(args, tuple) else (args,), kwargs, options, device)
+    except Exception as error:
+        for k, (name, part, reason) in enumerate(KNOWN):
+            if name == overload and part in str(error):
+                _met.add(k)
+                pytest.xfail(reason)
+        raise
+
+
+@pytest.mark.skipif(not ALL, reason="a sample need not meet them: TT_ALL_RULES=1")
+def test_known_failures_still_fail():
+    """Must stand after test_rule."""
+    assert [row for k, row in enumerate(KNOWN) if k not in _met] == []
+
+
+def _run(op, args, kwargs, options, device):
     if "verify" in options:
         verdict = options["verify"](_on_device(op, args, kwargs, device))
         assert verdict is not False and not isinstance(verdict, str), verdict

@@ -1,4 +1,4 @@
-"""Small networks train on the device as on the CPU: the same losses, step by step, in each process."""
+"""Small networks train on the device as on the CPU, with the same losses in each process."""
 
 import json
 
@@ -13,7 +13,9 @@ STEPS = 6
 class Mlp(nn.Module):
     def __init__(self):
         super().__init__()
-        self.layers = nn.Sequential(nn.Linear(12, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 4))
+        self.layers = nn.Sequential(
+            nn.Linear(12, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 4)
+        )
 
     def forward(self, x, y):
         return F.cross_entropy(self.layers(x), y)
@@ -41,7 +43,9 @@ class Lstm(nn.Module):
         self.head = nn.Linear(16, 20)
 
     def forward(self, x, y):
-        return F.cross_entropy(self.head(self.lstm(self.embedding(x))[0]).flatten(0, 1), y.flatten())
+        return F.cross_entropy(
+            self.head(self.lstm(self.embedding(x))[0]).flatten(0, 1), y.flatten()
+        )
 
 
 class Block(nn.Module):
@@ -53,7 +57,10 @@ class Block(nn.Module):
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x):
-        q, k, v = (t.unflatten(-1, (self.heads, -1)).transpose(1, 2) for t in self.qkv(self.norm1(x)).chunk(3, -1))
+        q, k, v = (
+            t.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for t in self.qkv(self.norm1(x)).chunk(3, -1)
+        )
         a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(a.transpose(1, 2).flatten(2))
         return x + self.down(F.gelu(self.up(self.norm2(x))))

@@ -1,4 +1,4 @@
-"""Programs of views, in-place operators, out= and copies, made by hypothesis, on the device as on the CPU.
+"""Programs of views, in-place operators, out= and copies, made by hypothesis, against the CPU.
 
 TT_EXAMPLES sets how many programs; the seed is fixed, so that a run repeats.
 """
@@ -12,7 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 EXAMPLES = int(os.environ.get("TT_EXAMPLES", "40"))
-DTYPES = (torch.float32, torch.float32, torch.int64, torch.int32, torch.uint8, torch.bool, torch.bfloat16, torch.complex64)
+DTYPES = (
+    torch.float32,
+    torch.float32,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+    torch.bfloat16,
+    torch.complex64,
+)
 SAME_SIZE = {
     torch.float32: (torch.int32, torch.uint8, torch.int16),
     torch.int64: (torch.float64, torch.int32, torch.uint8),
@@ -22,10 +31,14 @@ SAME_SIZE = {
 }
 
 
+def layout(x):
+    return tuple(x.shape), x.stride(), x.storage_offset(), x.dtype
+
+
 def same(a, b):
-    """Whether two tensors are the same to a program that may look at strides, too."""
-    if (a.shape, a.dtype, a.stride(), a.storage_offset()) != (b.shape, b.dtype, b.stride(), b.storage_offset()):
-        return f"{a.shape} {a.stride()} {a.storage_offset()} {a.dtype}, {b.shape} {b.stride()} {b.storage_offset()} {b.dtype}"
+    """Say how two tensors differ to a program that may look at strides, too; else nothing."""
+    if layout(a) != layout(b):
+        return f"{layout(a)}, {layout(b)}"
     b = b.cpu()
     if not torch.equal(a, b) and not torch.allclose(a, b, equal_nan=True, rtol=1e-5, atol=1e-6):
         return f"{a}\n{b}"
@@ -75,7 +88,9 @@ VIEWS = {
     "transpose": lambda x, a, b: x.transpose(a_dim(x, a), a_dim(x, b)),
     "permute": lambda x, a, b: x.permute(tuple((i + a) % x.dim() for i in range(x.dim()))),
     "expand": lambda x, a, b: x.expand((1 + a % 3, *x.shape)),
-    "expand 1": lambda x, a, b: x.narrow(a_dim(x, a), 0, 1).expand([3 if i == a_dim(x, a) else n for i, n in enumerate(x.shape)]),
+    "expand 1": lambda x, a, b: x.narrow(a_dim(x, a), 0, 1).expand(
+        [3 if i == a_dim(x, a) else n for i, n in enumerate(x.shape)]
+    ),
     "unsqueeze": lambda x, a, b: x.unsqueeze(pick(a, x.dim() + 1)),
     "squeeze": lambda x, a, b: x.squeeze(),
     "flatten": lambda x, a, b: x.view(-1),
@@ -118,7 +133,11 @@ COPIES = {
     "repeat": lambda x, a, b: x.repeat(2, *[1] * x.dim()),
     "compare": lambda x, a, b: x == x.flip(0),
 }
-KINDS = {**dict.fromkeys(VIEWS, "view"), **dict.fromkeys(WRITES, "write"), **dict.fromkeys(COPIES, "copy")}
+KINDS = {
+    **dict.fromkeys(VIEWS, "view"),
+    **dict.fromkeys(WRITES, "write"),
+    **dict.fromkeys(COPIES, "copy"),
+}
 
 
 def apply(kind, name, pool, i, a, b):
@@ -149,7 +168,9 @@ def run(dtype, shape, steps, device):
         (want, expected), (got, error) = (attempt(kind, name, pool, i, a, b) for pool in pools)
         if expected is not None:
             assert error is not None, f"{text}the CPU raises {expected!r}, the device does not"
-            assert isinstance(error, (type(expected), RuntimeError, ValueError)), f"{text}{expected!r}, {error!r}"
+            assert isinstance(error, (type(expected), RuntimeError, ValueError)), (
+                f"{text}{expected!r}, {error!r}"
+            )
             text = text[: text.rindex("\n", 0, -1) + 1]
             continue
         assert error is None, f"{text}{type(error).__name__}: {error}"
@@ -177,7 +198,11 @@ step = st.sampled_from(sorted(KINDS)).flatmap(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-@given(st.sampled_from(DTYPES), st.lists(st.integers(1, 4), min_size=0, max_size=3), st.lists(step, min_size=3, max_size=9))
+@given(
+    st.sampled_from(DTYPES),
+    st.lists(st.integers(1, 4), min_size=0, max_size=3),
+    st.lists(step, min_size=3, max_size=9),
+)
 def test_programs_of_views(dtype, shape, steps):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # resizing an out= tensor that is not empty

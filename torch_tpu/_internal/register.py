@@ -31,7 +31,7 @@ def register() -> None:
     extension = _load_extension()
     torch.utils.rename_privateuse1_backend("tpu")
 
-    from torch_tpu._internal import dlpack, meta_kernels, plugin, safetensors, settings
+    from torch_tpu._internal import dlpack, meta_kernels, plugin, rnn, safetensors, settings
 
     plugin.configure()
     settings.apply_environment()
@@ -41,6 +41,7 @@ def register() -> None:
     torch._register_device_module("tpu", tpu)
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     dlpack.install()
+    rnn.install()
     safetensors.install()
     meta_kernels.spare_dynamo()
     # Before the plugin's threads meet an interpreter that is gone.

@@ -265,8 +265,9 @@ static tt_error *lower_ctc_backward(tt_low_ctx *ctx, const tt_low_value *args, s
   ctc c = ctc_of(ctx, &args[1], tt_low_int(ctx, &args[7], 0));
   tt_dtype dtype = tt_hlo_dtype(c.log_probs);
   tt_hlo_value *alpha = tt_hlo_swap_axes(b, tt_low_tensor(ctx, &args[6], dtype), 0, 1);
-  tt_hlo_value *loss = tt_low_tensor(ctx, &args[5], dtype), *both = tt_hlo_add(b, alpha, walk(ctx, &c, false));
-  tt_hlo_value *impossible = tt_low_is_inf(b, both);
+  tt_hlo_value *loss = tt_low_tensor(ctx, &args[5], dtype), *beta = walk(ctx, &c, false);
+  /* where beta is -inf, a log alpha of the CPU's may hold anything */
+  tt_hlo_value *both = tt_hlo_add(b, alpha, beta), *impossible = tt_hlo_or(b, tt_low_is_inf(b, beta), tt_low_is_inf(b, both));
   tt_hlo_value *share = tt_hlo_add(b, tt_hlo_sub(b, both, c.local), per_sequence(ctx, loss, both));
   share = tt_low_select_number(b, impossible, 0, tt_hlo_exp(b, share));
   tt_hlo_value *dx = tt_hlo_sub(b, tt_hlo_exp(b, c.log_probs), sum_by_class(ctx, &c, share));

@@ -459,7 +459,7 @@ static tt_error *lower_lstsq(tt_low_ctx *ctx, const tt_low_value *args, size_t a
   if (residuals) {
     tt_hlo_value *rest = tt_low_square(ctx, tt_hlo_sub(b, tt_hlo_matmul(b, a, f.x), y));
     rest = tt_hlo_reduce(b, TT_HLO_ADD, rest, rows, 1);
-    tt_low_set(&results[1], with_batch(ctx, vector ? tt_hlo_squeeze(b, rest, 1) : rest, batch, batch_rank));
+    tt_low_set(&results[1], with_batch(ctx, rest, batch, batch_rank));
   }
   if (!is_driver(&args[3], "gels"))
     tt_low_set(&results[2], tt_hlo_convert(b, with_batch(ctx, f.rank, batch, batch_rank), TT_S64));

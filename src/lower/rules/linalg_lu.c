@@ -339,9 +339,10 @@ static tt_hlo_value *sign_of(tt_low_ctx *ctx, tt_hlo_value *pivots, tt_dtype dty
 }
 
 /* The matrix whose factorization PyTorch's det and slogdet return, and their gradients take: A^T for a real contiguous A
- * (its rows are then LAPACK's columns), else A. A rule does not see strides and takes A to be contiguous. */
-static tt_hlo_value *factored(tt_low_ctx *ctx, tt_hlo_value *a) {
-  return tt_dtype_is_complex(tt_hlo_dtype(a)) ? a : tt_low_mat_transpose(ctx, a, false);
+ * (its rows are then LAPACK's columns), else A. */
+static tt_hlo_value *factored(tt_low_ctx *ctx, const tt_low_value *a) {
+  bool plain = tt_dtype_is_complex(tt_hlo_dtype(a->tensor)) || a->strided;
+  return plain ? a->tensor : tt_low_mat_transpose(ctx, a->tensor, false);
 }
 
 /* (A) -> (det, LU, pivots), or (sign, logabsdet, LU, pivots) */
@@ -359,7 +360,7 @@ static tt_error *lower_det(tt_low_ctx *ctx, const tt_low_value *args, size_t arg
     tt_low_set(&results[0], tt_hlo_full(b, tt_hlo_const(b, dtype, 1), dims, rank));
     return NULL;
   }
-  lu f = lu_of(ctx, tt_low_mat_flat(ctx, factored(ctx, a)), true);
+  lu f = lu_of(ctx, tt_low_mat_flat(ctx, factored(ctx, &args[0])), true);
   tt_hlo_value *diagonal = tt_low_mat_diagonal(ctx, f.packed), *sign = sign_of(ctx, f.pivots, dtype);
   size_t next = 0;
   if (logarithm) {

@@ -32,7 +32,8 @@ static tt_low_value *next_arg(low_case *c, tt_low_kind kind) {
   return arg;
 }
 
-static tt_hlo_value *add_param(low_case *c, tt_dtype dtype, size_t rank, const int64_t *dims, const void *data) {
+static tt_hlo_value *add_param(low_case *c, tt_dtype dtype, size_t rank, const int64_t *dims,
+                               const void *data) {
   struct low_param *p = &c->params[c->params_count++];
   p->dtype = dtype;
   p->rank = rank;
@@ -42,7 +43,8 @@ static tt_hlo_value *add_param(low_case *c, tt_dtype dtype, size_t rank, const i
   return tt_hlo_param_add(&c->b, dtype, rank, dims);
 }
 
-tt_low_value *low_tensor(low_case *c, tt_dtype dtype, size_t rank, const int64_t *dims, const void *data) {
+tt_low_value *low_tensor(low_case *c, tt_dtype dtype, size_t rank, const int64_t *dims,
+                         const void *data) {
   tt_low_value *arg = next_arg(c, TT_LOW_TENSOR);
   arg->tensor = add_param(c, dtype, rank, dims, data);
   return arg;
@@ -55,7 +57,9 @@ static tt_low_value *scalar(low_case *c, tt_dtype dtype, int64_t i, double real)
 }
 
 tt_low_value *low_number(low_case *c, double value) { return scalar(c, TT_F64, 0, value); }
-tt_low_value *low_int(low_case *c, int64_t value) { return scalar(c, TT_S64, value, (double)value); }
+tt_low_value *low_int(low_case *c, int64_t value) {
+  return scalar(c, TT_S64, value, (double)value);
+}
 tt_low_value *low_bool(low_case *c, bool value) { return scalar(c, TT_PRED, value, value); }
 tt_low_value *low_none(low_case *c) { return next_arg(c, TT_LOW_NONE); }
 
@@ -127,15 +131,19 @@ static tt_error *get_client(const tt_pj_client **out_client) {
   return NULL;
 }
 
-static tt_error *compile(const tt_pj_client *client, const tt_bytes *text, tt_pj_executable **out_executable) {
+static tt_error *compile(const tt_pj_client *client, const tt_bytes *text,
+                         tt_pj_executable **out_executable) {
   tt_error *err = NULL;
   tt_bytes options = {0};
   tt_pj_compile_options none = {0};
   *out_executable = NULL;
   TT_TRY(tt_pj_compile_options_encode(&none, &options));
   {
-    tt_pj_program program = {
-        .format = "mlir", .code = text->data, .code_size = text->size, .options = options.data, .options_size = options.size};
+    tt_pj_program program = {.format = "mlir",
+                             .code = text->data,
+                             .code_size = text->size,
+                             .options = options.data,
+                             .options_size = options.size};
     TT_TRY(tt_pj_compile(client, &program, out_executable));
   }
 out:
@@ -154,8 +162,8 @@ tt_error *low_run(low_case *c, size_t index, void *out, size_t size) {
   for (size_t i = 0; i < c->params_count; i++) {
     const struct low_param *p = &c->params[i];
     tt_pj_host_array array = {p->data, p->dtype, p->dims, p->rank, NULL};
-    TT_TRY(tt_pj_buffer_from_host(client, tt_pj_client_devices(client, &devices)[0], NULL, &array, TT_PJ_HOST_COPY,
-                                  &inputs[i], NULL));
+    TT_TRY(tt_pj_buffer_from_host(client, tt_pj_client_devices(client, &devices)[0], NULL, &array,
+                                  TT_PJ_HOST_COPY, &inputs[i], NULL));
   }
   TT_TRY(tt_pj_execute(executable, inputs, c->params_count, NULL, outputs, NULL));
   TT_TRY(tt_pj_buffer_to_host(tt_pj_client_plugin(client), outputs[index], out, size, NULL));

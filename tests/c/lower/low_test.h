@@ -1,4 +1,5 @@
-/* low_test.h: what the tests of src/lower share: a rule lowered by itself, its program verified, printed and run.
+/* low_test.h: what the tests of src/lower share: a rule lowered by itself, its program verified,
+ * printed and run.
  *
  *   low_case c;
  *   REQUIRE_OK(low_begin(&c, "aten::add.Tensor"));
@@ -41,16 +42,18 @@ TT_NODISCARD tt_error *low_begin(low_case *c, const char *overload);
 void low_end(low_case *c);
 
 /* Arguments. `data` is row-major, borrowed until low_run. */
-tt_low_value *low_tensor(low_case *c, tt_dtype dtype, size_t rank, const int64_t *dims, const void *data);
-tt_low_value *low_number(low_case *c, double value);          /* a float */
+tt_low_value *low_tensor(low_case *c, tt_dtype dtype, size_t rank, const int64_t *dims,
+                         const void *data);
+tt_low_value *low_number(low_case *c, double value); /* a float */
 tt_low_value *low_int(low_case *c, int64_t value);
 tt_low_value *low_bool(low_case *c, bool value);
 tt_low_value *low_none(low_case *c);
-tt_low_value *low_promoted(low_case *c, double value);        /* a float that is a parameter */
+tt_low_value *low_promoted(low_case *c, double value); /* a float that is a parameter */
 tt_low_value *low_ints(low_case *c, const int64_t *values, size_t count);
 void low_want(low_case *c, tt_dtype dtype, size_t rank, const int64_t *dims);
 
-/* Runs the rule, finishes, verifies and prints the program; results, count and checks are its results in this order. */
+/* Runs the rule, finishes, verifies and prints the program; results, count and checks are its
+ * results in this order. */
 TT_NODISCARD tt_error *low_lower(low_case *c);
 /* Result `index` of a run on XLA:CPU; UNAVAILABLE where there is no plugin. */
 TT_NODISCARD tt_error *low_run(low_case *c, size_t index, void *out, size_t size);

@@ -145,7 +145,8 @@ TEST(low_lower, other_dims_than_wanted_are_an_error) {
   low_tensor(&c, TT_F32, 2, dims23, NULL);
   low_tensor(&c, TT_F32, 2, (int64_t[]){3, 2}, NULL);
   low_want(&c, TT_F32, 2, (int64_t[]){2, 5});
-  EXPECT_ERR(low_lower(&c), TT_INTERNAL, "aten::mm: the rule's result 0 is tensor<2x2xf32>, wanted tensor<2x5xf32>");
+  EXPECT_ERR(low_lower(&c), TT_INTERNAL,
+             "aten::mm: the rule's result 0 is tensor<2x2xf32>, wanted tensor<2x5xf32>");
 out:
   low_end(&c);
 }
@@ -315,7 +316,8 @@ TEST(low_call, restores_the_context) {
   EXPECT_INT(result.kind, TT_LOW_TENSOR);
   EXPECT(c.ctx.rule == rule);
   EXPECT_INT(c.ctx.results_capacity, LOW_RESULTS);
-  EXPECT_ERR(tt_low_call(&c.ctx, "aten::nothing", c.args, 3, NULL, 0, &result), TT_INTERNAL, "no rule for aten::nothing");
+  EXPECT_ERR(tt_low_call(&c.ctx, "aten::nothing", c.args, 3, NULL, 0, &result), TT_INTERNAL,
+             "no rule for aten::nothing");
   EXPECT(c.ctx.rule == rule);
 out:
   low_end(&c);

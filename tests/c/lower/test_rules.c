@@ -22,8 +22,8 @@ TEST(low_rules, families_are_sorted) {
     EXPECT(*families[f].count > 0);
     for (size_t i = 1; i < *families[f].count; i++)
       if (!EXPECT(strcmp(families[f].rules[i - 1].overload, families[f].rules[i].overload) < 0))
-        printf("  %s: %s does not come before %s\n", families[f].name, families[f].rules[i - 1].overload,
-               families[f].rules[i].overload);
+        printf("  %s: %s does not come before %s\n", families[f].name,
+               families[f].rules[i - 1].overload, families[f].rules[i].overload);
   }
 }
 
@@ -61,7 +61,8 @@ TEST(low_rules, only_functional_overloads) {
     const char *overload = tt_low_rule_at(i)->overload, *dot = strchr(overload, '.');
     size_t length = dot != NULL ? (size_t)(dot - overload) : strlen(overload);
     bool dunder = length > 2 && overload[length - 1] == '_' && overload[length - 2] == '_';
-    if (!EXPECT(overload[length - 1] != '_' || dunder) || !EXPECT(dot == NULL || strcmp(dot, ".out") != 0))
+    if (!EXPECT(overload[length - 1] != '_' || dunder) ||
+        !EXPECT(dot == NULL || strcmp(dot, ".out") != 0))
       printf("  %s\n", overload);
   }
 }

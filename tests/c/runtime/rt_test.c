@@ -10,7 +10,8 @@ const char *rt_line;
 /* ---- the host ---- */
 
 /* The call's context is the tensor that its one result is like; no context: no meta kernel. */
-static tt_error *meta(tt_rt_call *call, tt_arena *arena, tt_rt_meta **out_metas, size_t *out_count) {
+static tt_error *meta(tt_rt_call *call, tt_arena *arena, tt_rt_meta **out_metas,
+                      size_t *out_count) {
   const rt_tensor *like = call->context;
   tt_rt_meta *one;
   __atomic_fetch_add(&rt_metas_asked, 1, __ATOMIC_RELAXED);
@@ -91,8 +92,12 @@ tt_rt_tensor rt_view(const rt_tensor *t) {
   return (tt_rt_tensor){t->storage, t->dtype, t->rank, t->sizes, t->strides, t->offset};
 }
 
-tt_rt_arg rt_arg(const rt_tensor *t) { return (tt_rt_arg){.kind = TT_RT_TENSOR, .tensor = rt_view(t)}; }
-tt_rt_arg rt_float(double value) { return (tt_rt_arg){.kind = TT_RT_SCALAR, .dtype = TT_F64, .real = value}; }
+tt_rt_arg rt_arg(const rt_tensor *t) {
+  return (tt_rt_arg){.kind = TT_RT_TENSOR, .tensor = rt_view(t)};
+}
+tt_rt_arg rt_float(double value) {
+  return (tt_rt_arg){.kind = TT_RT_SCALAR, .dtype = TT_F64, .real = value};
+}
 
 tt_rt_arg rt_int(int64_t value) {
   return (tt_rt_arg){.kind = TT_RT_SCALAR, .dtype = TT_S64, .i = value, .real = (double)value};
@@ -121,10 +126,12 @@ static void set_contiguous(rt_tensor *t, tt_dtype dtype, int32_t rank, const int
   }
 }
 
-tt_error *rt_new(tt_rt *rt, tt_dtype dtype, int32_t rank, const int64_t *sizes, const void *data, rt_tensor *out) {
+tt_error *rt_new(tt_rt *rt, tt_dtype dtype, int32_t rank, const int64_t *sizes, const void *data,
+                 rt_tensor *out) {
   tt_error *err;
   set_contiguous(out, dtype, rank, sizes);
-  err = tt_rt_storage_new(tt_rt_device_at(rt, 0), rt_elements(out) * tt_dtype_bytes(dtype), &out->storage);
+  err = tt_rt_storage_new(tt_rt_device_at(rt, 0), rt_elements(out) * tt_dtype_bytes(dtype),
+                          &out->storage);
   if (err == NULL && data != NULL)
     err = tt_rt_storage_upload(out->storage, dtype, out->sizes, (size_t)rank, data);
   if (err != NULL)
@@ -147,8 +154,9 @@ tt_error *rt_read(const rt_tensor *t, void *data) {
 
 /* ---- calls ---- */
 
-static tt_error *run(tt_rt *rt, const char *overload, const tt_rt_arg *args, size_t args_count, const rt_tensor *like,
-                     const rt_tensor *target, tt_rt_rng *rng, rt_tensor *out) {
+static tt_error *run(tt_rt *rt, const char *overload, const tt_rt_arg *args, size_t args_count,
+                     const rt_tensor *like, const rt_tensor *target, tt_rt_rng *rng,
+                     rt_tensor *out) {
   tt_rt_tensor to = target != NULL ? rt_view(target) : (tt_rt_tensor){0};
   tt_rt_result results[8];
   tt_rt_call call = {.rule = tt_low_rule_find(overload),
@@ -178,8 +186,8 @@ static tt_error *run(tt_rt *rt, const char *overload, const tt_rt_arg *args, siz
   return NULL;
 }
 
-tt_error *rt_call(tt_rt *rt, const char *overload, const tt_rt_arg *args, size_t args_count, const rt_tensor *like,
-                  const rt_tensor *target, rt_tensor *out) {
+tt_error *rt_call(tt_rt *rt, const char *overload, const tt_rt_arg *args, size_t args_count,
+                  const rt_tensor *like, const rt_tensor *target, rt_tensor *out) {
   return run(rt, overload, args, args_count, like, target, NULL, out);
 }
 
@@ -188,8 +196,8 @@ tt_error *rt_call_random(tt_rt *rt, const char *overload, const tt_rt_arg *args,
   return run(rt, overload, args, args_count, like, NULL, rng, out);
 }
 
-tt_error *rt_add(tt_rt *rt, const rt_tensor *x, const rt_tensor *y, double alpha, const rt_tensor *target,
-                 rt_tensor *out) {
+tt_error *rt_add(tt_rt *rt, const rt_tensor *x, const rt_tensor *y, double alpha,
+                 const rt_tensor *target, rt_tensor *out) {
   tt_rt_arg args[] = {rt_arg(x), rt_arg(y), rt_float(alpha)};
   return rt_call(rt, "aten::add.Tensor", args, 3, x, target, out);
 }

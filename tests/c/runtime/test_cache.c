@@ -38,7 +38,8 @@ out:
 TEST_WITHOUT_TORTURE(rt_cache, key_tells_calls_apart) {
   tt_rt *rt = rt_get();
   rt_tensor x = {0}, z = {0}, long_x = {0}, wide = {0}, turned, out = {0};
-  const rt_tensor *pairs[][2] = {{&x, &z}, {&x, &x}, {&long_x, &long_x}, {&wide, &wide}, {&x, &turned}, {&turned, &z}};
+  const rt_tensor *pairs[][2] = {{&x, &z},       {&x, &x},      {&long_x, &long_x},
+                                 {&wide, &wide}, {&x, &turned}, {&turned, &z}};
   float data[12] = {0};
   double wide_data[9] = {0};
   int64_t misses;
@@ -176,13 +177,16 @@ out:
   rt_drop(&y);
 }
 
-/* threshold's bound may be a parameter; a number that a rule needs now is none, and every value is right. */
+/* threshold's bound may be a parameter; a number that a rule needs now is none, and every value is
+ * right. */
 TEST_WITHOUT_TORTURE(rt_promote, a_rule_may_insist_on_the_number) {
   tt_rt *rt = rt_get();
   rt_tensor x = {0}, y = {0};
   float data[3] = {1, 2, 3}, got[3];
   const double exponents[] = {2, 0.5, 3, -1, 2, 0};
-  const float want[][3] = {{1, 4, 9}, {1, 1.4142135f, 1.7320508f}, {1, 8, 27}, {1, 0.5f, 0.33333334f}, {1, 4, 9}, {1, 1, 1}};
+  const float want[][3] = {{1, 4, 9},  {1, 1.4142135f, 1.7320508f},
+                           {1, 8, 27}, {1, 0.5f, 0.33333334f},
+                           {1, 4, 9},  {1, 1, 1}};
   if (rt == NULL)
     goto out;
   REQUIRE_OK(rt_vector(rt, data, 3, &x));

@@ -17,8 +17,10 @@ TEST_WITHOUT_TORTURE(rt_storage, round_trip) {
   EXPECT(tt_rt_storage_ready(x.storage));
   REQUIRE_OK(rt_read(&x, got));
   EXPECT_BYTES(got, data, sizeof data);
-  EXPECT_ERR(tt_rt_storage_download(x.storage, got, 20), TT_INVALID_ARGUMENT, "20 bytes asked of a storage of 24");
-  EXPECT_ERR(tt_rt_storage_upload(x.storage, TT_F32, dims, 8, data), TT_INVALID_ARGUMENT, "does not fill");
+  EXPECT_ERR(tt_rt_storage_download(x.storage, got, 20), TT_INVALID_ARGUMENT,
+             "20 bytes asked of a storage of 24");
+  EXPECT_ERR(tt_rt_storage_upload(x.storage, TT_F32, dims, 8, data), TT_INVALID_ARGUMENT,
+             "does not fill");
   /* more dims than a buffer has here: kept flat */
   REQUIRE_OK(tt_rt_storage_upload(x.storage, TT_F32, dims, 9, data));
   REQUIRE_OK(rt_read(&x, got));
@@ -88,7 +90,8 @@ TEST_WITHOUT_TORTURE(rt_storage, copies_are_independent) {
   REQUIRE_OK(rt_vector(rt, data, 2, &x));
   y = x;
   y.storage = NULL;
-  REQUIRE_OK(tt_rt_storage_copy(x.storage, tt_rt_device_at(rt, tt_rt_device_count(rt) - 1), &y.storage));
+  REQUIRE_OK(
+      tt_rt_storage_copy(x.storage, tt_rt_device_at(rt, tt_rt_device_count(rt) - 1), &y.storage));
   REQUIRE_OK(rt_add(rt, &x, &x, 1, &x, NULL));
   REQUIRE_OK(rt_read(&y, got));
   EXPECT_BYTES(got, data, sizeof data);

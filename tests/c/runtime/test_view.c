@@ -3,8 +3,8 @@
 
 #include "rt_test.h"
 
-/* Views of random sizes, strides, offsets and dtypes are read and written through tt_rt_copy and, byte by byte, by the
- * plain model below. */
+/* Views of random sizes, strides, offsets and dtypes are read and written through tt_rt_copy and,
+ * byte by byte, by the plain model below. */
 enum { BYTES_MAX = 96 * 16, READS = 120, WRITES = 120 };
 
 static uint32_t seed;
@@ -51,7 +51,8 @@ static bool overlaps(const rt_tensor *view) {
 
 /* ---- random tensors ---- */
 
-static const tt_dtype dtypes[] = {TT_F32, TT_F32, TT_S64, TT_S32, TT_S16, TT_U8, TT_BF16, TT_F64, TT_C64, TT_C128};
+static const tt_dtype dtypes[] = {TT_F32, TT_F32,  TT_S64, TT_S32, TT_S16,
+                                  TT_U8,  TT_BF16, TT_F64, TT_C64, TT_C128};
 
 /* No exponent of all ones: a NaN's bits need not survive a copy. */
 static void random_bytes(unsigned char *data, size_t size) {
@@ -87,7 +88,8 @@ static int64_t last_position(const rt_tensor *view) {
   return last;
 }
 
-/* Strides that slicing and transposing give (each a multiple of the one inside it), or any at all; now and then 0. */
+/* Strides that slicing and transposing give (each a multiple of the one inside it), or any at all;
+ * now and then 0. */
 static void random_strides(rt_tensor *view, bool regular) {
   int64_t stride = 1 + random_below(3);
   for (int i = view->rank - 1; i >= 0; i--) {
@@ -106,7 +108,8 @@ static void random_view(const rt_tensor *base, rt_tensor *view) {
   int64_t bytes = rt_elements(base) * tt_dtype_bytes(base->dtype), count;
   view->storage = base->storage;
   do
-    view->dtype = random_below(3) != 0 ? base->dtype : dtypes[random_below((int64_t)TT_COUNT(dtypes))];
+    view->dtype =
+        random_below(3) != 0 ? base->dtype : dtypes[random_below((int64_t)TT_COUNT(dtypes))];
   while (tt_dtype_bytes(view->dtype) > bytes);
   count = bytes / tt_dtype_bytes(view->dtype);
   for (int tries = 0;; tries++) {
@@ -271,10 +274,17 @@ TEST_WITHOUT_TORTURE(rt_view, dense_and_covering) {
     int32_t rank;
     int64_t sizes[3], strides[3];
     bool dense;
-  } cases[] = {{0, {0}, {0}, true},          {1, {4}, {1}, true},           {1, {4}, {2}, false},
-               {2, {3, 4}, {4, 1}, true},    {2, {3, 4}, {1, 3}, true},     {2, {3, 4}, {5, 1}, false},
-               {2, {3, 1}, {1, 99}, true},   {2, {3, 4}, {0, 1}, false},    {3, {2, 0, 3}, {7, 7, 7}, true},
-               {3, {2, 3, 4}, {4, 8, 1}, true}, {3, {2, 3, 4}, {12, 4, 2}, false}};
+  } cases[] = {{0, {0}, {0}, true},
+               {1, {4}, {1}, true},
+               {1, {4}, {2}, false},
+               {2, {3, 4}, {4, 1}, true},
+               {2, {3, 4}, {1, 3}, true},
+               {2, {3, 4}, {5, 1}, false},
+               {2, {3, 1}, {1, 99}, true},
+               {2, {3, 4}, {0, 1}, false},
+               {3, {2, 0, 3}, {7, 7, 7}, true},
+               {3, {2, 3, 4}, {4, 8, 1}, true},
+               {3, {2, 3, 4}, {12, 4, 2}, false}};
   for (size_t i = 0; i < TT_COUNT(cases); i++)
     EXPECT_INT(tt_rt_dense(cases[i].sizes, cases[i].strides, cases[i].rank), cases[i].dense);
 }

@@ -2,8 +2,8 @@
  *
  *   tt_aot LIBTPU TOPOLOGY < list of files
  *
- * Prints a line a file: "ok SECONDS FILE" or "failed SECONDS FILE: message". Exits with 0 when it has come to the end
- * of the list, whatever failed on the way. */
+ * Prints a line a file: "ok SECONDS FILE" or "failed SECONDS FILE: message". Exits with 0 when it
+ * has come to the end of the list, whatever failed on the way. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -6,6 +6,7 @@ from lower_cases.indexing import b16, c64, f, i64, r
 
 i32, f64 = torch.int32, torch.float64
 CASES = [
+    ("aten::_efficientzerotensor", lambda: ([2, 3],), {}, {"expect": torch.zeros}),
     ("aten::arange", lambda: (7,), {}),
     ("aten::arange", lambda: (7.5,), {}),
     ("aten::arange", lambda: (0,), {}),

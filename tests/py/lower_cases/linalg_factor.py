@@ -85,9 +85,6 @@ for _shape in ((0, 3), (3, 0), (2, 0, 4)):
     for _full in (False, True):
         _case("aten::_linalg_svd", lambda s=_shape, f=_full: (torch.zeros(s), f))
 
-
-
-
 for _driver in ("gels", "gelsy", "gelsd"):
     for _a, _y in (((5, 3), (5, 2)), ((3, 5), (3, 2)), ((2, 4, 4), (2, 4, 1)), ((2, 5, 3), (2, 5))):
         _case("aten::linalg_lstsq", lambda a=_a, y=_y: (_r(*a), _r(*y)), driver=_driver)

@@ -37,6 +37,9 @@ for _d in (_F, _D, _C):
     _case("aten::_linalg_solve_ex", lambda d=_d: (_r(4, 4, dtype=d), _r(2, 4, 3, dtype=d)))
 _case("aten::linalg_lu_factor_ex", lambda: (torch.tensor([[0.0, 1.0], [0.0, 2.0]]),))
 _case("aten::linalg_lu_factor_ex", lambda: (_r(0, 3, 3),))
+for _d in (torch.float32, torch.complex64):
+    _case("aten::_linalg_det", lambda d=_d: (_r(2, 4, 4, dtype=d).mT,))
+    _case("aten::_linalg_slogdet", lambda d=_d: (_r(4, 4, dtype=d).mT,))
 _case("aten::_linalg_det", lambda: (_r(0, 0),))
 _case("aten::_linalg_det", lambda: (torch.ones(3, 3),))
 _case("aten::_linalg_slogdet", lambda: (torch.zeros(2, 2),))

@@ -150,4 +150,4 @@ _case("aten::_weight_norm_interface_backward", lambda: _wn_back(2), _BN)
 for _p in (1, 2, 3, math.inf):
     _case("aten::renorm", lambda p=_p: (_r(4, 3, 2), p, 1, 1.5), _BN)
 _case("aten::renorm", lambda: (_r(4, 3, dtype=torch.complex64), 2, -1, 1.0), _BN)
-_case("aten::_masked_scale", lambda: (_r(4, 3), torch.randint(0, 2, (4, 3), dtype=torch.uint8), 1.25))
+_case("aten::_masked_scale", lambda: (_r(4, 3), torch.randint(0, 2, (4, 3), dtype=torch.uint8), 1.25), {"expect": lambda x, m, s: x * m * s})

@@ -5,10 +5,9 @@
  *   void tt_faulty_fail(const char *what, int code, int after);
  *     the `after`th call from now on (1: the next) fails with PJRT error `code`, once. what:
  *     "compile", "upload", "execute": the call returns the error;
- *     "run": the call succeeds, and its outputs turn out to be failed when they are waited for, as do
- *     those of programs that read them.
- *   long tt_faulty_count(const char *what);
- *     calls so far of "compile", "upload", "execute"; "buffers": outputs of programs now alive. */
+ *     "run": the call succeeds, and its outputs turn out to be failed when they are waited for, as
+ * do those of programs that read them. long tt_faulty_count(const char *what); calls so far of
+ * "compile", "upload", "execute"; "buffers": outputs of programs now alive. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -241,8 +240,8 @@ static size_t output_count(PJRT_LoadedExecutable *executable) {
   PJRT_LoadedExecutable_GetExecutable_Args get = {
       .struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE,
       .loaded_executable = executable};
-  PJRT_Executable_NumOutputs_Args number = {
-      .struct_size = PJRT_Executable_NumOutputs_Args_STRUCT_SIZE};
+  PJRT_Executable_NumOutputs_Args number = {.struct_size =
+                                                PJRT_Executable_NumOutputs_Args_STRUCT_SIZE};
   PJRT_Executable_Destroy_Args destroy = {.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE};
   under->PJRT_LoadedExecutable_GetExecutable(&get);
   number.executable = destroy.executable = get.executable;
