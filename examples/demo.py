@@ -113,7 +113,9 @@ def train(
     """Fine-tune both models on the same text and compare the losses."""
     *text, held_out = pieces(tokenizer, 1, length, steps + 1)
     size = sum(p.numel() for p in model.parameters())
-    print(f"\n== Fine-tuning all {size / 1e6:.0f} million weights, float32, {length} tokens a step ==")
+    print(
+        f"\n== Fine-tuning all {size / 1e6:.0f} million weights, float32, {length} tokens a step =="
+    )
     before = loss_of(on_tpu, held_out)
     tpu, tpu_speed = learn(on_tpu, "tpu", text)
     cpu, cpu_speed = learn(model, "cpu", text)

@@ -17,9 +17,7 @@ from tqdm import tqdm
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
-def pieces(
-    tokenizer: PreTrainedTokenizerBase, batch: int, length: int, steps: int
-) -> list[Tensor]:
+def pieces(tokenizer: PreTrainedTokenizerBase, batch: int, length: int, steps: int) -> list[Tensor]:
     """Return ``steps`` pieces of text as tokens, ``[batch, length]`` each."""
     tokens = tokenizer(source_text(400_000), return_tensors="pt").input_ids[0]
     return list(windows(tokens, batch, length, steps))

@@ -21,7 +21,7 @@ def source_text(characters: int) -> str:
 
 
 def windows(tokens: Tensor, batch: int, length: int, steps: int, seed: int = 0) -> Iterator[Tensor]:
-    """Yield ``steps`` times ``[batch, length]`` pieces of ``tokens`` from places chosen by ``seed``."""
+    """Yield ``steps`` pieces of ``tokens``, ``[batch, length]``, from places by ``seed``."""
     places = torch.Generator().manual_seed(seed)
     for _ in range(steps):
         starts = torch.randint(len(tokens) - length + 1, (batch,), generator=places)

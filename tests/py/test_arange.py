@@ -1,4 +1,4 @@
-"""arange with numbers that change from call to call: they become parameters, its size never does."""
+"""arange with numbers that change from call to call: they become parameters, its size does not."""
 
 import torch
 

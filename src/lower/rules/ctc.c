@@ -1,8 +1,8 @@
-/* Connectionist temporal classification: the probability of a target over all its alignments, by dynamic programming in
- * logarithms. Source: Graves et al. (2006), equations 6 to 16.
+/* Connectionist temporal classification: the probability of a target over all its alignments, by
+ * dynamic programming in logarithms. Source: Graves et al. (2006), equations 6 to 16.
  *
- * A target of length l stands between blanks: states 0 .. 2 l, the even ones blank. T steps, N sequences, C classes, S
- * states of the longest target. */
+ * A target of length l stands between blanks: states 0 .. 2 l, the even ones blank. T steps, N
+ * sequences, C classes, S states of the longest target. */
 #include <math.h>
 
 #include "lower/rules/helpers_indexing.h"
@@ -14,11 +14,13 @@ typedef struct ctc {
   tt_hlo_value *log_probs;               /* [T, N, C] */
   tt_hlo_value *labels;                  /* s32 [N, S]: the class of each state */
   tt_hlo_value *local;                   /* [T, N, S]: log_probs of each state's class */
-  tt_hlo_value *skips;                   /* pred [N, S]: the state may follow the one two before it */
-  tt_hlo_value *times, *last;            /* s32 [N, 1]: steps of a sequence; its last state */
+  tt_hlo_value *skips;        /* pred [N, S]: the state may follow the one two before it */
+  tt_hlo_value *times, *last; /* s32 [N, 1]: steps of a sequence; its last state */
 } ctc;
 
-static tt_hlo_value *s32(tt_low_ctx *ctx, int64_t value) { return tt_hlo_const_int(ctx->b, TT_S32, value); }
+static tt_hlo_value *s32(tt_low_ctx *ctx, int64_t value) {
+  return tt_hlo_const_int(ctx->b, TT_S32, value);
+}
 
 /* int[] of a list, as s32 [count, 1] */
 static tt_hlo_value *column_of(tt_low_ctx *ctx, const tt_low_value *list, int64_t **out_numbers) {
@@ -32,8 +34,8 @@ static tt_hlo_value *column_of(tt_low_ctx *ctx, const tt_low_value *list, int64_
 }
 
 /* Targets [N, L], or one after another in one row, as s32 [N, longest]. */
-static tt_hlo_value *padded_targets(tt_low_ctx *ctx, tt_hlo_value *targets, const int64_t *lengths, int64_t batch,
-                                    int64_t longest) {
+static tt_hlo_value *padded_targets(tt_low_ctx *ctx, tt_hlo_value *targets, const int64_t *lengths,
+                                    int64_t batch, int64_t longest) {
   tt_hlo_build *b = ctx->b;
   const tt_hlo_dim dims[2] = {tt_hlo_dim_number(batch), tt_hlo_dim_number(longest)};
   targets = tt_hlo_convert(b, targets, TT_S32);
@@ -75,9 +77,11 @@ static void set_labels(tt_low_ctx *ctx, ctc *c, tt_hlo_value *targets, int64_t b
   tt_hlo_value *both[2] = {tt_hlo_unsqueeze(b, blanks, 2), tt_hlo_unsqueeze(b, targets, 2)};
   tt_hlo_value *labels = tt_hlo_reshape(b, tt_hlo_concat(b, both, 2, 2), flat, 2);
   c->labels = tt_low_pad_axis(ctx, labels, s32(ctx, blank), 1, 0, 1, 0);
-  tt_hlo_value *before = shifted(ctx, c->labels, 2, s32(ctx, blank)), *number = state_number(ctx, c);
+  tt_hlo_value *before = shifted(ctx, c->labels, 2, s32(ctx, blank)),
+               *number = state_number(ctx, c);
   tt_hlo_value *odd = tt_low_with_const(ctx, TT_HLO_AND, number, 1);
-  c->skips = tt_hlo_and(b, tt_low_compare_const(ctx, TT_HLO_EQ, odd, 1), tt_hlo_compare(b, TT_HLO_NE, before, c->labels));
+  c->skips = tt_hlo_and(b, tt_low_compare_const(ctx, TT_HLO_EQ, odd, 1),
+                        tt_hlo_compare(b, TT_HLO_NE, before, c->labels));
   c->skips = tt_hlo_and(b, c->skips, tt_low_compare_const(ctx, TT_HLO_GE, number, 3));
 }
 
@@ -95,8 +99,11 @@ static ctc ctc_of(tt_low_ctx *ctx, const tt_low_value *args, int64_t blank) {
     longest = lengths[i] > longest ? lengths[i] : longest;
   c.states = 2 * longest + 1;
   c.last = tt_low_with_const(ctx, TT_HLO_MULTIPLY, length, 2);
-  set_labels(ctx, &c, longest != 0 ? padded_targets(ctx, args[1].tensor, lengths, c.batch, longest) : NULL, blank);
-  const tt_hlo_dim dims[3] = {tt_hlo_dim_number(c.steps), tt_hlo_dim_number(c.batch), tt_hlo_dim_number(c.states)};
+  set_labels(ctx, &c,
+             longest != 0 ? padded_targets(ctx, args[1].tensor, lengths, c.batch, longest) : NULL,
+             blank);
+  const tt_hlo_dim dims[3] = {tt_hlo_dim_number(c.steps), tt_hlo_dim_number(c.batch),
+                              tt_hlo_dim_number(c.states)};
   tt_hlo_value *index = tt_hlo_broadcast_to(b, tt_hlo_unsqueeze(b, c.labels, 0), dims, 3);
   c.local = tt_hlo_take_along(b, c.log_probs, index, 2);
   return c;
@@ -107,7 +114,8 @@ static tt_hlo_value *log_sum3(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *y,
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *top = tt_hlo_max(b, tt_hlo_max(b, x, y), z);
   tt_hlo_value *safe = tt_low_select_number(b, tt_low_is_inf(b, top), 0, top);
-  tt_hlo_value *sum = tt_hlo_add(b, tt_hlo_exp(b, tt_hlo_sub(b, x, safe)), tt_hlo_exp(b, tt_hlo_sub(b, y, safe)));
+  tt_hlo_value *sum =
+      tt_hlo_add(b, tt_hlo_exp(b, tt_hlo_sub(b, x, safe)), tt_hlo_exp(b, tt_hlo_sub(b, y, safe)));
   sum = tt_hlo_add(b, sum, tt_hlo_exp(b, tt_hlo_sub(b, z, safe)));
   return tt_hlo_add(b, safe, tt_hlo_log(b, sum));
 }
@@ -120,7 +128,8 @@ static tt_hlo_value *at_step(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *t) 
 }
 
 typedef struct trellis { /* what the loop over steps carries */
-  tt_hlo_value *step, *row, *all, *local, *labels, *skips, *times, *last; /* row [N, S]; all [T, N, S] */
+  tt_hlo_value *step, *row, *all, *local, *labels, *skips, *times,
+      *last; /* row [N, S]; all [T, N, S] */
 } trellis;
 enum { CARRIED = 8 };
 
@@ -137,33 +146,39 @@ static tt_hlo_value *next_row(tt_low_ctx *ctx, const trellis *q, tt_hlo_value *t
     one = shifted(ctx, row, by, none);
     two = tt_low_select_number(b, tt_hlo_not(b, skips), -INFINITY, shifted(ctx, row, 2 * by, none));
   }
-  tt_hlo_value *sum = log_sum3(ctx, row, one, two), *number = tt_low_iota_like(ctx, row, 1), *start, *first;
+  tt_hlo_value *sum = log_sum3(ctx, row, one, two), *number = tt_low_iota_like(ctx, row, 1), *start,
+               *first;
   tt_hlo_value *t_all = tt_hlo_broadcast_like(b, t, number), *zero = tt_hlo_const_like(b, row, 0);
   if (forward) {
     first = tt_low_compare_const(ctx, TT_HLO_EQ, t_all, 0);
-    start = tt_hlo_and(b, tt_low_compare_const(ctx, TT_HLO_LE, number, 1),
-                       tt_hlo_compare(b, TT_HLO_LE, number, tt_hlo_broadcast_like(b, q->last, number)));
+    start =
+        tt_hlo_and(b, tt_low_compare_const(ctx, TT_HLO_LE, number, 1),
+                   tt_hlo_compare(b, TT_HLO_LE, number, tt_hlo_broadcast_like(b, q->last, number)));
   } else {
     tt_hlo_value *last = tt_hlo_broadcast_like(b, q->last, number);
-    first = tt_hlo_compare(b, TT_HLO_EQ, t_all,
-                           tt_hlo_broadcast_like(b, tt_low_with_const(ctx, TT_HLO_SUBTRACT, q->times, 1), number));
+    first = tt_hlo_compare(
+        b, TT_HLO_EQ, t_all,
+        tt_hlo_broadcast_like(b, tt_low_with_const(ctx, TT_HLO_SUBTRACT, q->times, 1), number));
     start = tt_hlo_compare(b, TT_HLO_GE, number, tt_low_with_const(ctx, TT_HLO_SUBTRACT, last, 1));
     start = tt_hlo_and(b, start, tt_hlo_compare(b, TT_HLO_LE, number, last));
   }
-  return tt_hlo_select(b, first, tt_low_select_number(b, tt_hlo_not(b, start), -INFINITY, zero), sum);
+  return tt_hlo_select(b, first, tt_low_select_number(b, tt_hlo_not(b, start), -INFINITY, zero),
+                       sum);
 }
 
 /* Steps at which a sequence is over, and states past its last one, have no probability. */
 static tt_hlo_value *within(tt_low_ctx *ctx, const trellis *q, tt_hlo_value *t, tt_hlo_value *row) {
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *number = tt_low_iota_like(ctx, row, 1);
-  tt_hlo_value *ok = tt_hlo_compare(b, TT_HLO_LE, number, tt_hlo_broadcast_like(b, q->last, number));
+  tt_hlo_value *ok =
+      tt_hlo_compare(b, TT_HLO_LE, number, tt_hlo_broadcast_like(b, q->last, number));
   tt_hlo_value *early = tt_hlo_compare(b, TT_HLO_LT, tt_hlo_broadcast_like(b, t, number),
                                        tt_hlo_broadcast_like(b, q->times, number));
   return tt_low_select_number(b, tt_hlo_not(b, tt_hlo_and(b, ok, early)), -INFINITY, row);
 }
 
-static void step_body(tt_low_ctx *ctx, const trellis *q, int64_t steps, bool forward, tt_hlo_value **next) {
+static void step_body(tt_low_ctx *ctx, const trellis *q, int64_t steps, bool forward,
+                      tt_hlo_value **next) {
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *t = forward ? q->step : tt_hlo_sub(b, s32(ctx, steps - 1), q->step);
   tt_hlo_value *row = tt_hlo_add(b, next_row(ctx, q, t, forward), at_step(ctx, q->local, t));
@@ -179,12 +194,14 @@ static tt_hlo_value *walk(tt_low_ctx *ctx, const ctc *c, bool forward) {
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *none = tt_hlo_const_like(b, c->local, -INFINITY), *out[CARRIED];
   tt_hlo_value *row = tt_hlo_squeeze(b, tt_hlo_slice_axis(b, none, 0, 0, 1, 1), 0);
-  tt_hlo_value *inits[CARRIED] = {s32(ctx, 0), row, none, c->local, c->labels, c->skips, c->times, c->last};
+  tt_hlo_value *inits[CARRIED] = {s32(ctx, 0), row,      none,     c->local,
+                                  c->labels,   c->skips, c->times, c->last};
   tt_hlo_type types[CARRIED];
   for (int i = 0; i < CARRIED; i++)
     types[i] = inits[i]->type;
   tt_hlo_region *cond = tt_hlo_region_open(b, types, CARRIED);
-  tt_hlo_value *more = tt_hlo_compare(b, TT_HLO_LT, tt_hlo_region_arg(b, cond, 0), s32(ctx, c->steps));
+  tt_hlo_value *more =
+      tt_hlo_compare(b, TT_HLO_LT, tt_hlo_region_arg(b, cond, 0), s32(ctx, c->steps));
   tt_hlo_region_close(b, &more, 1);
   tt_hlo_region *body = tt_hlo_region_open(b, types, CARRIED);
   tt_hlo_value *q[CARRIED];
@@ -201,29 +218,34 @@ static tt_hlo_value *walk(tt_low_ctx *ctx, const ctc *c, bool forward) {
 static tt_hlo_value *at_state(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *at) {
   const int64_t states[1] = {1};
   tt_hlo_value *number = tt_low_iota_like(ctx, x, 1);
-  tt_hlo_value *hit = tt_hlo_compare(ctx->b, TT_HLO_EQ, number, tt_hlo_broadcast_like(ctx->b, at, number));
+  tt_hlo_value *hit =
+      tt_hlo_compare(ctx->b, TT_HLO_EQ, number, tt_hlo_broadcast_like(ctx->b, at, number));
   x = tt_low_select_number(ctx->b, tt_hlo_not(ctx->b, hit), -INFINITY, x);
   return tt_hlo_reduce(ctx->b, TT_HLO_MAXIMUM, x, states, 1);
 }
 
-/* The row of each sequence's last step: [N, S]. A sequence of no steps has an empty target for sure. */
+/* The row of each sequence's last step: [N, S]. A sequence of no steps has an empty target for
+ * sure. */
 static tt_hlo_value *last_row(tt_low_ctx *ctx, const ctc *c, tt_hlo_value *alpha) {
   tt_hlo_build *b = ctx->b;
   const int64_t over_steps[1] = {0};
-  tt_hlo_value *step = tt_low_iota_like(ctx, alpha, 0), *ends = tt_low_with_const(ctx, TT_HLO_SUBTRACT, c->times, 1);
+  tt_hlo_value *step = tt_low_iota_like(ctx, alpha, 0),
+               *ends = tt_low_with_const(ctx, TT_HLO_SUBTRACT, c->times, 1);
   const tt_hlo_dim row[2] = {tt_hlo_dim_number(c->batch), tt_hlo_dim_number(c->states)};
   ends = tt_hlo_broadcast_to(b, ends, row, 2);
   tt_hlo_value *hit = tt_hlo_compare(b, TT_HLO_EQ, step, tt_hlo_broadcast_like(b, ends, step));
   tt_hlo_value *none = tt_hlo_const_like(b, alpha, -INFINITY);
-  tt_hlo_value *found = tt_hlo_reduce(b, TT_HLO_MAXIMUM, tt_hlo_select(b, hit, alpha, none), over_steps, 1);
+  tt_hlo_value *found =
+      tt_hlo_reduce(b, TT_HLO_MAXIMUM, tt_hlo_select(b, hit, alpha, none), over_steps, 1);
   tt_hlo_value *start = tt_low_compare_const(ctx, TT_HLO_EQ, state_number(ctx, c), 0);
   tt_hlo_value *no_steps = tt_low_compare_const(ctx, TT_HLO_LT, ends, 0);
   return tt_low_select_number(b, tt_hlo_and(b, start, no_steps), 0, found);
 }
 
-/* (log_probs, targets, input_lengths, target_lengths, blank, zero_infinity) -> (-log p of each target [N], log alpha
- * [N, T, S]); zero_infinity is the caller's */
-static tt_error *lower_ctc(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* (log_probs, targets, input_lengths, target_lengths, blank, zero_infinity) -> (-log p of each
+ * target [N], log alpha [N, T, S]); zero_infinity is the caller's */
+static tt_error *lower_ctc(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                           tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   ctc c = ctc_of(ctx, args, tt_low_int(ctx, &args[4], 0));
@@ -241,7 +263,8 @@ static tt_error *lower_ctc(tt_low_ctx *ctx, const tt_low_value *args, size_t arg
 /* Sums x [T, N, S] over the states of each class: [T, N, C] */
 static tt_hlo_value *sum_by_class(tt_low_ctx *ctx, const ctc *c, tt_hlo_value *x) {
   tt_hlo_build *b = ctx->b;
-  const tt_hlo_dim dims[3] = {tt_hlo_dim_number(c->batch), tt_hlo_dim_number(c->states), tt_hlo_dim_number(c->classes)};
+  const tt_hlo_dim dims[3] = {tt_hlo_dim_number(c->batch), tt_hlo_dim_number(c->states),
+                              tt_hlo_dim_number(c->classes)};
   tt_hlo_precision precision = b->precision;
   tt_hlo_value *label = tt_hlo_broadcast_to(b, tt_hlo_unsqueeze(b, c->labels, 2), dims, 3);
   tt_hlo_value *is_class = tt_hlo_compare(b, TT_HLO_EQ, label, tt_hlo_iota(b, TT_S32, dims, 3, 2));
@@ -256,8 +279,9 @@ static tt_hlo_value *per_sequence(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value
   return tt_low_along(ctx, x, like, 1);
 }
 
-/* (grad, log_probs, targets, input_lengths, target_lengths, -log p, log_alpha, blank, zero_infinity): exp(log_probs) minus
- * the probability, given the target, that the step is in a state of the class */
+/* (grad, log_probs, targets, input_lengths, target_lengths, -log p, log_alpha, blank,
+ * zero_infinity): exp(log_probs) minus the probability, given the target, that the step is in a
+ * state of the class */
 static tt_error *lower_ctc_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
                                     tt_low_value *results) {
   (void)args_count;
@@ -267,7 +291,8 @@ static tt_error *lower_ctc_backward(tt_low_ctx *ctx, const tt_low_value *args, s
   tt_hlo_value *alpha = tt_hlo_swap_axes(b, tt_low_tensor(ctx, &args[6], dtype), 0, 1);
   tt_hlo_value *loss = tt_low_tensor(ctx, &args[5], dtype), *beta = walk(ctx, &c, false);
   /* where beta is -inf, a log alpha of the CPU's may hold anything */
-  tt_hlo_value *both = tt_hlo_add(b, alpha, beta), *impossible = tt_hlo_or(b, tt_low_is_inf(b, beta), tt_low_is_inf(b, both));
+  tt_hlo_value *both = tt_hlo_add(b, alpha, beta),
+               *impossible = tt_hlo_or(b, tt_low_is_inf(b, beta), tt_low_is_inf(b, both));
   tt_hlo_value *share = tt_hlo_add(b, tt_hlo_sub(b, both, c.local), per_sequence(ctx, loss, both));
   share = tt_low_select_number(b, impossible, 0, tt_hlo_exp(b, share));
   tt_hlo_value *dx = tt_hlo_sub(b, tt_hlo_exp(b, c.log_probs), sum_by_class(ctx, &c, share));

@@ -23,7 +23,8 @@ static tt_hlo_value *norm_of(tt_low_ctx *ctx, tt_hlo_value *diff, double p) {
   size = tt_hlo_reduce(b, isinf(p) ? TT_HLO_MAXIMUM : TT_HLO_ADD, size, last, 1);
   if (p == 2)
     return tt_hlo_sqrt(b, size);
-  return p == 0 || p == 1 || isinf(p) ? size : tt_hlo_pow(b, size, tt_hlo_const_like(b, size, 1 / p));
+  return p == 0 || p == 1 || isinf(p) ? size
+                                      : tt_hlo_pow(b, size, tt_hlo_const_like(b, size, 1 / p));
 }
 
 /* x^power, 0 at 0 whatever the power. */
@@ -36,8 +37,8 @@ static tt_hlo_value *power_of(tt_low_ctx *ctx, tt_hlo_value *x, double power) {
 
 /* The norm's gradient in `diff`; grad and dist are broadcast to its dims. For p in (1, inf)
  * sign(diff) |diff|^(p - 1) / dist^(p - 1), 0 where dist is. */
-static tt_hlo_value *norm_slope(tt_low_ctx *ctx, tt_hlo_value *diff, tt_hlo_value *grad, tt_hlo_value *dist,
-                                double p) {
+static tt_hlo_value *norm_slope(tt_low_ctx *ctx, tt_hlo_value *diff, tt_hlo_value *grad,
+                                tt_hlo_value *dist, double p) {
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *sign = tt_hlo_sign(b, diff), *zero = tt_hlo_const_like(b, diff, 0), *slope;
   if (p == 0)
@@ -52,8 +53,9 @@ static tt_hlo_value *norm_slope(tt_low_ctx *ctx, tt_hlo_value *diff, tt_hlo_valu
   if (p == 2)
     slope = tt_hlo_div(b, diff, divisor);
   else
-    slope = tt_hlo_mul(b, sign, tt_hlo_div(b, power_of(ctx, tt_hlo_abs(b, diff), p - 1),
-                                           tt_hlo_pow(b, divisor, tt_hlo_const_like(b, divisor, p - 1))));
+    slope = tt_hlo_mul(b, sign,
+                       tt_hlo_div(b, power_of(ctx, tt_hlo_abs(b, diff), p - 1),
+                                  tt_hlo_pow(b, divisor, tt_hlo_const_like(b, divisor, p - 1))));
   return tt_hlo_select(b, none, zero, tt_hlo_mul(b, grad, slope));
 }
 
@@ -90,7 +92,8 @@ static tt_hlo_value *differences(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value 
 }
 
 /* (x1, x2, p, compute_mode): the mode, whether to go by a matrix product, is about speed alone */
-static tt_error *lower_cdist(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_cdist(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                             tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *diff = differences(ctx, in_math(ctx, &args[0]), in_math(ctx, &args[1]));
   tt_low_set_fit(ctx, results, 0, norm_of(ctx, diff, tt_low_double(ctx, &args[2], 2)));
@@ -136,10 +139,12 @@ static pairs pairs_of(tt_low_ctx *ctx, int64_t n) {
   tt_hlo_value *k = tt_hlo_iota(b, TT_S64, &count, 1, 0);
   tt_hlo_value *root = tt_low_mul_number(b, tt_hlo_convert(b, k, TT_F64), -2);
   root = tt_hlo_sqrt(b, tt_low_add_number(b, root, middle * middle));
-  tt_hlo_value *i = tt_hlo_convert(b, tt_hlo_floor(b, tt_low_number_minus(b, middle, root)), TT_S64);
+  tt_hlo_value *i =
+      tt_hlo_convert(b, tt_hlo_floor(b, tt_low_number_minus(b, middle, root)), TT_S64);
   tt_hlo_value *high = tt_hlo_compare(b, TT_HLO_GT, first_of_row(ctx, i, n), k);
   i = tt_hlo_sub(b, i, tt_hlo_convert(b, high, TT_S64));
-  tt_hlo_value *low = tt_hlo_compare(b, TT_HLO_LE, first_of_row(ctx, tt_low_add_number(b, i, 1), n), k);
+  tt_hlo_value *low =
+      tt_hlo_compare(b, TT_HLO_LE, first_of_row(ctx, tt_low_add_number(b, i, 1), n), k);
   i = tt_hlo_add(b, i, tt_hlo_convert(b, low, TT_S64));
   tt_hlo_value *j = tt_hlo_sub(b, k, first_of_row(ctx, i, n));
   j = tt_low_add_number(b, tt_hlo_add(b, j, i), 1);
@@ -159,13 +164,15 @@ static bool set_zeros(tt_low_ctx *ctx, tt_hlo_value *x, tt_low_value *results) {
 }
 
 /* (self, p) */
-static tt_error *lower_pdist(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_pdist(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                             tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *x = in_math(ctx, &args[0]);
   if (set_zeros(ctx, x, results))
     return NULL;
   pairs p = pairs_of(ctx, tt_low_size(ctx, x, 0));
-  tt_low_set(&results[0], norm_of(ctx, pair_differences(ctx, x, &p), tt_low_double(ctx, &args[1], 2)));
+  tt_low_set(&results[0],
+             norm_of(ctx, pair_differences(ctx, x, &p), tt_low_double(ctx, &args[1], 2)));
   return NULL;
 }
 
@@ -179,10 +186,12 @@ static tt_error *lower_pdist_backward(tt_low_ctx *ctx, const tt_low_value *args,
   pairs p = pairs_of(ctx, tt_low_size(ctx, x, 0));
   tt_hlo_value *diff = pair_differences(ctx, x, &p);
   tt_hlo_value *grad = over_last(ctx, in_math(ctx, &args[0]), diff);
-  diff = norm_slope(ctx, diff, grad, over_last(ctx, in_math(ctx, &args[3]), diff), tt_low_double(ctx, &args[2], 2));
+  diff = norm_slope(ctx, diff, grad, over_last(ctx, in_math(ctx, &args[3]), diff),
+                    tt_low_double(ctx, &args[2], 2));
   tt_hlo_value *dx = tt_hlo_const_like(ctx->b, x, 0);
   dx = tt_low_put_rows(ctx, dx, p.i, diff, 0, TT_HLO_COMBINE_ADD);
-  tt_low_set(&results[0], tt_low_put_rows(ctx, dx, p.j, tt_hlo_neg(ctx->b, diff), 0, TT_HLO_COMBINE_ADD));
+  tt_low_set(&results[0],
+             tt_low_put_rows(ctx, dx, p.j, tt_hlo_neg(ctx->b, diff), 0, TT_HLO_COMBINE_ADD));
   return NULL;
 }
 

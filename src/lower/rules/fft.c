@@ -1,4 +1,5 @@
-/* Fourier transforms along any axes: one stablehlo.fft for each axis, which is moved to the end for it. */
+/* Fourier transforms along any axes: one stablehlo.fft for each axis, which is moved to the end for
+ * it. */
 #include <math.h>
 
 #include "lower/rules/helpers_reduction.h"
@@ -6,14 +7,16 @@
 
 enum { PLAIN, BY_ROOT, BY_COUNT }; /* PyTorch's fft_norm_mode: what the sum is divided by */
 
-static tt_hlo_value *along(tt_low_ctx *ctx, tt_hlo_value *x, int axis, tt_hlo_fft_type type, int64_t length) {
+static tt_hlo_value *along(tt_low_ctx *ctx, tt_hlo_value *x, int axis, tt_hlo_fft_type type,
+                           int64_t length) {
   int last = tt_hlo_rank(x) - 1;
   x = tt_hlo_fft(ctx->b, tt_hlo_move_axis(ctx->b, x, axis, last), type, &length, 1);
   return tt_hlo_move_axis(ctx->b, x, last, axis);
 }
 
 /* The unscaled inverse is n times StableHLO's. */
-static tt_hlo_value *scaled(tt_low_ctx *ctx, tt_hlo_value *x, double count, int64_t mode, bool inverse) {
+static tt_hlo_value *scaled(tt_low_ctx *ctx, tt_hlo_value *x, double count, int64_t mode,
+                            bool inverse) {
   double factor = mode == BY_COUNT ? 1 / count : mode == BY_ROOT ? 1 / sqrt(count) : 1;
   factor *= inverse ? count : 1;
   return factor == 1 ? x : tt_low_with_const(ctx, TT_HLO_MULTIPLY, x, factor);
@@ -44,7 +47,8 @@ static bool is_empty(const tt_hlo_value *x) {
 }
 
 /* Complex transforms along all axes but `skip`. */
-static tt_hlo_value *complex_along(tt_low_ctx *ctx, tt_hlo_value *x, const spectrum *s, int skip, bool inverse) {
+static tt_hlo_value *complex_along(tt_low_ctx *ctx, tt_hlo_value *x, const spectrum *s, int skip,
+                                   bool inverse) {
   for (size_t i = 0; i < s->count; i++) {
     int axis = (int)s->axes[i];
     if (axis != skip)
@@ -61,18 +65,21 @@ static double points(const tt_hlo_value *x, const spectrum *s, int64_t last_size
   return count;
 }
 
-static bool set_trivial(tt_low_ctx *ctx, const spectrum *s, tt_hlo_value *x, tt_low_value *results) {
+static bool set_trivial(tt_low_ctx *ctx, const spectrum *s, tt_hlo_value *x,
+                        tt_low_value *results) {
   size_t rank = 0;
   if (!is_empty(x) && s->count != 0)
     return false;
   const tt_hlo_dim *dims = tt_low_wanted_dims(ctx, 0, &rank);
   tt_dtype dtype = tt_low_wanted_dtype(ctx, 0, tt_hlo_dtype(x));
-  tt_low_set(&results[0], s->count == 0 ? x : tt_hlo_full(ctx->b, tt_hlo_const(ctx->b, dtype, 0), dims, rank));
+  tt_low_set(&results[0],
+             s->count == 0 ? x : tt_hlo_full(ctx->b, tt_hlo_const(ctx->b, dtype, 0), dims, rank));
   return true;
 }
 
 /* (self, dim, normalization, forward) */
-static tt_error *lower_c2c(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_c2c(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                           tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *x = args[0].tensor;
   bool inverse = !tt_low_bool(ctx, &args[3], true);
@@ -86,7 +93,8 @@ static tt_error *lower_c2c(tt_low_ctx *ctx, const tt_low_value *args, size_t arg
 }
 
 /* (self, dim, normalization, onesided): forward, of real numbers */
-static tt_error *lower_r2c(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_r2c(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                           tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *x = args[0].tensor;
   spectrum s = axes_of(ctx, &args[1], tt_hlo_rank(x));
@@ -97,13 +105,15 @@ static tt_error *lower_r2c(tt_low_ctx *ctx, const tt_low_value *args, size_t arg
   if (tt_low_bool(ctx, &args[3], true))
     x = complex_along(ctx, along(ctx, x, s.last, TT_HLO_FFT_RFFT, size), &s, s.last, false);
   else
-    x = complex_along(ctx, tt_hlo_complex(ctx->b, x, tt_hlo_const_like(ctx->b, x, 0)), &s, -1, false);
+    x = complex_along(ctx, tt_hlo_complex(ctx->b, x, tt_hlo_const_like(ctx->b, x, 0)), &s, -1,
+                      false);
   tt_low_set(&results[0], scaled(ctx, x, count, tt_low_int(ctx, &args[2], PLAIN), false));
   return NULL;
 }
 
 /* (self, dim, normalization, last_dim_size): inverse, to real numbers */
-static tt_error *lower_c2r(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_c2r(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                           tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *x = args[0].tensor;
   spectrum s = axes_of(ctx, &args[1], tt_hlo_rank(x));

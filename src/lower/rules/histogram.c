@@ -1,5 +1,5 @@
-/* Histograms in one and in several dimensions, over given edges or evenly spaced ones. Bins are half open, the last one
- * closed; what lies outside, and NaN, does not count. */
+/* Histograms in one and in several dimensions, over given edges or evenly spaced ones. Bins are
+ * half open, the last one closed; what lies outside, and NaN, does not count. */
 #include <math.h>
 
 #include "lower/rules/helpers_indexing.h"
@@ -8,10 +8,10 @@
 enum { DIMS_MAX = 32 };
 
 typedef struct histogram {
-  tt_hlo_value *x;                /* [m, d] */
-  tt_hlo_value *weight;           /* [m], or NULL */
-  size_t count;                   /* d */
-  tt_hlo_value *edges[DIMS_MAX];  /* [bins + 1] each */
+  tt_hlo_value *x;               /* [m, d] */
+  tt_hlo_value *weight;          /* [m], or NULL */
+  size_t count;                  /* d */
+  tt_hlo_value *edges[DIMS_MAX]; /* [bins + 1] each */
 } histogram;
 
 static tt_dtype math_dtype(const tt_hlo_value *x) {
@@ -32,9 +32,10 @@ static tt_hlo_value *column(tt_low_ctx *ctx, tt_hlo_value *x, size_t i) {
   return tt_hlo_squeeze(ctx->b, tt_hlo_slice_axis(ctx->b, x, 1, at, at + 1, 1), 1);
 }
 
-/* range, float[2] for dim i, or the extremes of the samples; equal ones are moved half a unit apart each */
-static void bounds_of(tt_low_ctx *ctx, tt_hlo_value *x, const tt_low_value *range, size_t i, tt_hlo_value **low,
-                      tt_hlo_value **high) {
+/* range, float[2] for dim i, or the extremes of the samples; equal ones are moved half a unit apart
+ * each */
+static void bounds_of(tt_low_ctx *ctx, tt_hlo_value *x, const tt_low_value *range, size_t i,
+                      tt_hlo_value **low, tt_hlo_value **high) {
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_hlo_dtype(x);
   if (range->kind == TT_LOW_LIST) {
@@ -47,35 +48,41 @@ static void bounds_of(tt_low_ctx *ctx, tt_hlo_value *x, const tt_low_value *rang
     *low = tt_low_fold_all(ctx, TT_HLO_MINIMUM, column(ctx, x, i));
     *high = tt_low_fold_all(ctx, TT_HLO_MAXIMUM, column(ctx, x, i));
   }
-  tt_hlo_value *same = tt_hlo_compare(b, TT_HLO_EQ, *low, *high), *half = tt_hlo_const(b, dtype, 0.5);
+  tt_hlo_value *same = tt_hlo_compare(b, TT_HLO_EQ, *low, *high),
+               *half = tt_hlo_const(b, dtype, 0.5);
   tt_hlo_value *below = tt_hlo_sub(b, *low, half), *above = tt_hlo_add(b, *high, half);
   *low = tt_hlo_select(b, same, below, *low);
   *high = tt_hlo_select(b, same, above, *high);
 }
 
 /* low + i (high - low) / bins, from below up to the middle and from above down to it */
-static tt_hlo_value *even_edges(tt_low_ctx *ctx, tt_hlo_value *low, tt_hlo_value *high, int64_t bins) {
+static tt_hlo_value *even_edges(tt_low_ctx *ctx, tt_hlo_value *low, tt_hlo_value *high,
+                                int64_t bins) {
   tt_hlo_build *b = ctx->b;
   const tt_hlo_dim dim = tt_hlo_dim_number(bins + 1);
   tt_hlo_value *i = tt_hlo_iota(b, tt_hlo_dtype(low), &dim, 1, 0);
-  tt_hlo_value *step = tt_hlo_div(b, tt_hlo_sub(b, high, low), tt_hlo_const_like(b, low, (double)bins));
+  tt_hlo_value *step =
+      tt_hlo_div(b, tt_hlo_sub(b, high, low), tt_hlo_const_like(b, low, (double)bins));
   tt_hlo_value *up = tt_hlo_mul(b, i, tt_hlo_broadcast_like(b, step, i));
   tt_hlo_value *left = tt_hlo_sub(b, tt_hlo_const_like(b, i, (double)bins), i);
   tt_hlo_value *down = tt_hlo_mul(b, left, tt_hlo_broadcast_like(b, step, i));
   up = tt_hlo_add(b, tt_hlo_broadcast_like(b, low, i), up);
   down = tt_hlo_sub(b, tt_hlo_broadcast_like(b, high, i), down);
-  return tt_hlo_select(b, tt_low_compare_const(ctx, TT_HLO_LT, i, (double)((bins + 1) / 2)), up, down);
+  return tt_hlo_select(b, tt_low_compare_const(ctx, TT_HLO_LT, i, (double)((bins + 1) / 2)), up,
+                       down);
 }
 
 /* The bin of each number, and in `inside` whether it has one: s32, pred [m] */
-static tt_hlo_value *bins_of(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *edges, tt_hlo_value **inside) {
+static tt_hlo_value *bins_of(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *edges,
+                             tt_hlo_value **inside) {
   tt_hlo_build *b = ctx->b;
   int64_t count = edges->type.dims[0];
   tt_hlo_value *first = tt_hlo_squeeze(b, tt_hlo_slice_axis(b, edges, 0, 0, 1, 1), 0);
   tt_hlo_value *last = tt_hlo_squeeze(b, tt_hlo_slice_axis(b, edges, 0, count - 1, count, 1), 0);
   tt_hlo_value *from = tt_hlo_compare(b, TT_HLO_GE, x, tt_hlo_broadcast_like(b, first, x));
   *inside = tt_hlo_and(b, from, tt_hlo_compare(b, TT_HLO_LE, x, tt_hlo_broadcast_like(b, last, x)));
-  tt_hlo_value *bin = tt_low_with_const(ctx, TT_HLO_SUBTRACT, tt_low_search(ctx, edges, x, true), 1);
+  tt_hlo_value *bin =
+      tt_low_with_const(ctx, TT_HLO_SUBTRACT, tt_low_search(ctx, edges, x, true), 1);
   return tt_low_with_const(ctx, TT_HLO_MINIMUM, bin, (double)(count - 2));
 }
 
@@ -110,13 +117,15 @@ static tt_hlo_value *count_samples(tt_low_ctx *ctx, const histogram *h, bool den
   tt_hlo_value *counts = tt_low_zeros(ctx, tt_hlo_dtype(h->x), &flat, 1);
   if (place != NULL) {
     tt_hlo_value *one = h->weight != NULL ? h->weight : tt_hlo_convert(b, all, tt_hlo_dtype(h->x));
-    counts = tt_low_put_rows(ctx, counts, tt_low_select_const(ctx, all, place, (double)total), one, 0, TT_HLO_COMBINE_ADD);
+    counts = tt_low_put_rows(ctx, counts, tt_low_select_const(ctx, all, place, (double)total), one,
+                             0, TT_HLO_COMBINE_ADD);
   }
   counts = tt_hlo_reshape_numbers(b, counts, dims, h->count);
   return density ? density_of(ctx, h, counts) : counts;
 }
 
-static histogram histogram_of(tt_low_ctx *ctx, const tt_low_value *self, const tt_low_value *weight, bool one) {
+static histogram histogram_of(tt_low_ctx *ctx, const tt_low_value *self, const tt_low_value *weight,
+                              bool one) {
   tt_dtype dtype = math_dtype(self->tensor);
   histogram h = {.x = samples(ctx, tt_low_tensor(ctx, self, dtype), one)};
   h.count = (size_t)h.x->type.dims[1];
@@ -130,7 +139,8 @@ static histogram histogram_of(tt_low_ctx *ctx, const tt_low_value *self, const t
 }
 
 /* Edges of each dim from its number of bins. */
-static void space_edges(tt_low_ctx *ctx, histogram *h, const int64_t *bins, const tt_low_value *range) {
+static void space_edges(tt_low_ctx *ctx, histogram *h, const int64_t *bins,
+                        const tt_low_value *range) {
   for (size_t i = 0; i < h->count; i++) {
     tt_hlo_value *low, *high;
     bounds_of(ctx, h->x, range, i, &low, &high);
@@ -138,7 +148,8 @@ static void space_edges(tt_low_ctx *ctx, histogram *h, const int64_t *bins, cons
   }
 }
 
-static void set_as(tt_low_ctx *ctx, tt_low_value *result, tt_hlo_value *value, const tt_low_value *like) {
+static void set_as(tt_low_ctx *ctx, tt_low_value *result, tt_hlo_value *value,
+                   const tt_low_value *like) {
   tt_low_set(result, tt_hlo_convert(ctx->b, value, tt_hlo_dtype(like->tensor)));
 }
 
@@ -168,14 +179,15 @@ static tt_error *lower_histogram_edges(tt_low_ctx *ctx, const tt_low_value *args
 }
 
 /* (self, bins, range, weight, density): data 0: the edges of each dim; 1: the counts */
-static tt_error *lower_histogramdd_counts(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                          tt_low_value *results) {
+static tt_error *lower_histogramdd_counts(tt_low_ctx *ctx, const tt_low_value *args,
+                                          size_t args_count, tt_low_value *results) {
   (void)args_count;
   size_t count;
   const int64_t *bins = tt_low_ints(ctx, &args[1], &count);
   histogram h = histogram_of(ctx, &args[0], &args[3], false);
   if (count < h.count)
-    return tt_error_new(TT_INVALID_ARGUMENT, "%s: %zu numbers of bins for %zu dims", ctx->rule->overload, count, h.count);
+    return tt_error_new(TT_INVALID_ARGUMENT, "%s: %zu numbers of bins for %zu dims",
+                        ctx->rule->overload, count, h.count);
   space_edges(ctx, &h, bins, &args[2]);
   if (ctx->rule->data != 0) {
     set_as(ctx, &results[0], count_samples(ctx, &h, tt_low_bool(ctx, &args[4], false)), &args[0]);
@@ -190,13 +202,13 @@ static tt_error *lower_histogramdd_counts(tt_low_ctx *ctx, const tt_low_value *a
 }
 
 /* (self, bins, weight, density) */
-static tt_error *lower_histogramdd_edges(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                         tt_low_value *results) {
+static tt_error *lower_histogramdd_edges(tt_low_ctx *ctx, const tt_low_value *args,
+                                         size_t args_count, tt_low_value *results) {
   (void)args_count;
   histogram h = histogram_of(ctx, &args[0], &args[2], false);
   if (args[1].list.count < h.count)
-    return tt_error_new(TT_INVALID_ARGUMENT, "%s: %zu lists of edges for %zu dims", ctx->rule->overload,
-                        args[1].list.count, h.count);
+    return tt_error_new(TT_INVALID_ARGUMENT, "%s: %zu lists of edges for %zu dims",
+                        ctx->rule->overload, args[1].list.count, h.count);
   for (size_t i = 0; i < h.count; i++)
     h.edges[i] = tt_low_tensor(ctx, &args[1].list.items[i], tt_hlo_dtype(h.x));
   set_as(ctx, &results[0], count_samples(ctx, &h, tt_low_bool(ctx, &args[3], false)), &args[0]);

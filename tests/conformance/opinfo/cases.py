@@ -82,7 +82,7 @@ def _run(op: Any, sample: Any, device: str, grad: bool) -> list[Any]:
 
 
 def _difference(got: Any, want: Any, values: bool) -> str:
-    """"" where one result agrees with the CPU's, else in what it does not."""
+    """ "" where one result agrees with the CPU's, else in what it does not."""
     if not isinstance(want, torch.Tensor):
         same = not values or isinstance(want, (torch.device, str)) or got == want or want != want
         if not same and isinstance(want, float):

@@ -1,6 +1,6 @@
 """PyTorch's OpInfo samples on the device against the CPU. See README.md.
 
-    python tests/conformance/opinfo/run.py [--grad] [--ops REGEX] [--stride N] [--samples 3]
+python tests/conformance/opinfo/run.py [--grad] [--ops REGEX] [--stride N] [--samples 3]
 """
 
 import argparse
@@ -44,8 +44,11 @@ class Worker:
 
     def run(self, name: str, limit_s: float) -> tuple[str, str]:
         """Run one case and return its status and message."""
-        self.process.stdin.write(name.encode() + b"\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(name.encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return "crash", f"exit {self.process.wait()}"
         self.done += 1
         return self._reply(limit_s)
 

@@ -49,7 +49,14 @@ def _add(*args, **kwargs):
     made = _args(*args, **kwargs)
     CASES.append(("aten::_ctc_loss", lambda: made, {}, {"verify": _check(made)}))
     for zero in (False, True):
-        CASES.append(("aten::_ctc_loss_backward", lambda z=zero: _back(z, made), {}, {"rtol": 1e-3, "atol": 1e-4}))
+        CASES.append(
+            (
+                "aten::_ctc_loss_backward",
+                lambda z=zero: _back(z, made),
+                {},
+                {"rtol": 1e-3, "atol": 1e-4},
+            )
+        )
 
 
 _add([12, 12, 12], [4, 4, 4])

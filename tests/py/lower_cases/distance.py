@@ -36,7 +36,9 @@ for _p in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, math.inf):
     _case("_pdist_forward", lambda p=_p: (_r(6, 3), p))
     _case("_pdist_backward", lambda p=_p: _pdist(p, 6, 3))
 _case("_cdist_forward", lambda: (_r(3, 1, 4, 3), _r(2, 5, 3), 2.0, 1))
-_case("_cdist_forward", lambda: (_r(4, 3, dtype=torch.float64), _r(5, 3, dtype=torch.float64), 2.0, 2))
+_case(
+    "_cdist_forward", lambda: (_r(4, 3, dtype=torch.float64), _r(5, 3, dtype=torch.float64), 2.0, 2)
+)
 _case("_cdist_forward", lambda: (_r(4, 0), _r(5, 0), 2.0, None))
 _case("_cdist_forward", lambda: (_r(0, 3), _r(5, 3), 1.0, None))
 _case("_cdist_backward", lambda: _cdist(2.0, (4, 3), (0, 3)))

@@ -17,7 +17,9 @@ def _r(*shape, dtype=_R):
 for _c, _x in ((_C, _R), (_CD, _RD)):
     for _mode in (0, 1, 2):
         for _forward in (True, False):
-            _case("_fft_c2c", lambda c=_c, m=_mode, f=_forward: (_r(3, 5, 8, dtype=c), [2, 0], m, f))
+            _case(
+                "_fft_c2c", lambda c=_c, m=_mode, f=_forward: (_r(3, 5, 8, dtype=c), [2, 0], m, f)
+            )
         _case("_fft_r2c", lambda x=_x, m=_mode: (_r(3, 5, 8, dtype=x), [0, 2], m, True))
         _case("_fft_r2c", lambda x=_x, m=_mode: (_r(3, 5, 7, dtype=x), [1, 2], m, False))
         _case("_fft_c2r", lambda c=_c, m=_mode: (_r(3, 5, 6, dtype=c), [0, 2], m, 11))

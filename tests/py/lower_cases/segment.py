@@ -23,7 +23,9 @@ def _add(reduce, data, axis, lengths, initial=None, by_offsets=False):
     output = torch.segment_reduce(data, reduce, unsafe=True, **kwargs)
     grad = torch.randn_like(output)
     options = {"rtol": 1e-4, "atol": 1e-5}
-    CASES.append(("aten::_segment_reduce_backward", lambda: (grad, output, data, reduce), kwargs, options))
+    CASES.append(
+        ("aten::_segment_reduce_backward", lambda: (grad, output, data, reduce), kwargs, options)
+    )
 
 
 torch.manual_seed(1)
@@ -33,5 +35,14 @@ for _reduce in ("sum", "mean", "max", "min", "prod"):
         _add(_reduce, _data(7, 3), 0, [3, 4], 0.5, _offsets)
         _add(_reduce, _data(2, 6, 3), 1, [[1, 2, 3], [4, 0, 2]], 2, _offsets)
     _add(_reduce, _data(7), 0, [2, 4, 1])
-CASES.append(("aten::segment_reduce", lambda: (_data(3), "mean"), {"lengths": torch.tensor([0, 3])}, {}))
-CASES.append(("aten::segment_reduce", lambda: (torch.tensor([1.0, math.nan, 2.0]), "max"), {"lengths": torch.tensor([2, 1])}, {}))
+CASES.append(
+    ("aten::segment_reduce", lambda: (_data(3), "mean"), {"lengths": torch.tensor([0, 3])}, {})
+)
+CASES.append(
+    (
+        "aten::segment_reduce",
+        lambda: (torch.tensor([1.0, math.nan, 2.0]), "max"),
+        {"lengths": torch.tensor([2, 1])},
+        {},
+    )
+)
