@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable
 from statistics import median
 from typing import Any
 
+import models
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-
-import models
 
 Figures = dict[str, Any]
 

@@ -1,4 +1,7 @@
-"""Networks and data of the training measurements. Weights and data come from fixed seeds, on the CPU."""
+"""Networks and data of the training measurements.
+
+Weights and data come from fixed seeds, on the CPU.
+"""
 
 import argparse
 from collections.abc import Iterator

@@ -88,7 +88,13 @@ def number(value: float | None, clock: str = "") -> str:
     if clock == "value":
         return f"{value:.0f} MB"
     if clock == "":
-        return f"{value:.2f}" if 0.1 <= value < 100 else f"{value:.0f}" if value > 1 else f"{value:.1e}"
+        return (
+            f"{value:.2f}"
+            if 0.1 <= value < 100
+            else f"{value:.0f}"
+            if value > 1
+            else f"{value:.1e}"
+        )
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if value >= size:
             return f"{value / size:.3g} {unit}"
@@ -109,7 +115,10 @@ def table(title: list[str], lines: list[list[str]]) -> str:
 
 def text(result: dict[str, Any]) -> str:
     """Return the whole report."""
-    systems, ratios = ["ours", "PyTorch CPU", "Google"], ["ours/CPU", "(cpu)", "ours/Google", "(cpu)"]
+    systems, ratios = (
+        ["ours", "PyTorch CPU", "Google"],
+        ["ours/CPU", "(cpu)", "ours/Google", "(cpu)"],
+    )
     lines = [
         [row["figure"]]
         + [number(row.get(system), row["clock"]) for system in ("ours", "cpu", "official")]

@@ -1,6 +1,6 @@
 """Measures ours (Strict) beside PyTorch's CPU and, where it is, Google's torch_tpu.
 
-    python bench/run.py [--only startup,first,ops,gpt,cnn,mlp,lstm] [--rounds N] [--quick] [--pin CORE]
+    python bench/run.py [--only startup,gpt,...] [--rounds N] [--quick] [--pin CORE]
 
 See README.md here.
 """

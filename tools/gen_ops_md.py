@@ -25,7 +25,9 @@ def families() -> dict[str, list[str]]:
 def forms(overloads: Path) -> dict[str, list[str]]:
     """Return the overloads that each rule serves besides its own."""
     served = defaultdict(list)
-    for name, rule in re.findall(r'^OVERLOAD\("aten::([^"]+)", "aten::([^"]+)"', overloads.read_text(), re.M):
+    for name, rule in re.findall(
+        r'^OVERLOAD\("aten::([^"]+)", "aten::([^"]+)"', overloads.read_text(), re.M
+    ):
         if name != rule:
             served[rule].append(name)
     return served
@@ -39,8 +41,8 @@ def render(overloads: Path) -> str:
         "# Operators",
         "",
         f"Made by `tools/gen_ops_md.py` from the tables: {rules} rules, which serve "
-        f"{rules + sum(map(len, served.values()))} overloads of ATen. An overload that is not here runs PyTorch's",
-        "own decomposition or raises `NotImplementedError`.",
+        f"{rules + sum(map(len, served.values()))} overloads of ATen. An overload that is not here",
+        "runs PyTorch's own decomposition or raises `NotImplementedError`.",
     ]
     for family, names in all_families.items():
         lines += ["", f"## {family}", "", "| rule | also serves |", "|---|---|"]

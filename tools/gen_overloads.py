@@ -2,13 +2,14 @@
 
     python tools/gen_overloads.py --rules src/lower/rules --out build/generated/overloads.inc
 
-A rule lowers a functional overload. In-place, `out=` and other mutating overloads have no rules of their own: this script
-finds, in the schemas of the installed torch, which functional overload each of them is a form of, which argument receives
-which result, and what the overload returns. The bridge registers one kernel for each row.
+A rule lowers a functional overload. In-place, `out=` and other mutating overloads have no rules of
+their own: this script finds, in the schemas of the installed torch, which functional overload each
+of them is a form of, which argument receives which result, and what the overload returns. The
+bridge registers one kernel for each row.
 
 A row: OVERLOAD(name, rule, types, args, results, targets, returns_count, returns) where
     types    a letter for each argument of the rule: see TYPES
-    args     for each argument of the rule, where it stands in the overload's arguments, -1 for its default
+    args     for each argument of the rule, where it stands in the overload's, -1 for its default
     results  a letter for each result of the rule: see RESULTS
     targets  for each result of the rule, the argument that receives it, or -1 for a new tensor
     returns  for each result of the overload: k >= 0 result k of the rule; -1-k argument k
@@ -21,18 +22,36 @@ from pathlib import Path
 
 import torch
 
-# T tensor, S number (may become a parameter), i fixed number, d dtype, s string, o other, g generator; lists: L tensors,
-# R numbers, F fixed numbers
+# T tensor, S number (may become a parameter), i fixed number, d dtype, s string, v device, o other,
+# g generator; lists: L tensors, R numbers, F fixed numbers
 TYPES = {
-    "Tensor": "T", "number": "S", "float": "S", "int": "i", "bool": "i", "ScalarType": "d", "str": "s", "Generator": "g",
-    "List[Tensor]": "L", "List[Optional[Tensor]]": "L", "List[int]": "F", "List[float]": "F", "List[bool]": "F",
-    "List[number]": "R", "Layout": "o", "Device": "v", "MemoryFormat": "o", "Dimname": "o", "Storage": "o", "Stream": "o",
+    "Tensor": "T",
+    "number": "S",
+    "float": "S",
+    "int": "i",
+    "bool": "i",
+    "ScalarType": "d",
+    "str": "s",
+    "Generator": "g",
+    "List[Tensor]": "L",
+    "List[Optional[Tensor]]": "L",
+    "List[int]": "F",
+    "List[float]": "F",
+    "List[bool]": "F",
+    "List[number]": "R",
+    "Layout": "o",
+    "Device": "v",
+    "MemoryFormat": "o",
+    "Dimname": "o",
+    "Storage": "o",
+    "Stream": "o",
 }
 # T tensor, L list of tensors, B tensor that is read as a bool, i int
 RESULTS = {"Tensor": "T", "List": "L", "bool": "B", "int": "i"}
 TENSOR_OPTIONS = {"dtype", "layout", "device", "pin_memory"}
-# Mutating overloads whose functional form has another name, or whose schema does not say that they mutate:
-# {overload: (rule, {result of the rule: argument that receives it})}; None: as the schema says.
+# Mutating overloads whose functional form has another name, or whose schema does not say that they
+# mutate: {overload: (rule, {result of the rule: argument that receives it})}; None: as the schema
+# says.
 OTHER_NAMES = {
     "aten::native_batch_norm": ("aten::_native_batch_norm_legit_functional", {3: 3, 4: 4}),
     "aten::normal_": ("aten::normal_functional", None),
@@ -73,7 +92,11 @@ def writes(argument):
 
 def plain_arguments(schema):
     """Arguments other than out= ones, as (name, letter)."""
-    return [(i, a.name, letter(a)) for i, a in enumerate(schema.arguments) if not (a.is_out or (a.kwarg_only and writes(a)))]
+    return [
+        (i, a.name, letter(a))
+        for i, a in enumerate(schema.arguments)
+        if not (a.is_out or (a.kwarg_only and writes(a)))
+    ]
 
 
 def argument_map(rule, overload):
@@ -96,7 +119,9 @@ def argument_map(rule, overload):
 def targets_of(rule, overload):
     """For each result of the rule, the argument of the overload that receives it."""
     mutated = [i for i, a in enumerate(overload.arguments) if writes(a)]
-    mutated.sort(key=lambda i: not overload.arguments[i].is_out)  # functional forms give what is mutated last
+    mutated.sort(
+        key=lambda i: not overload.arguments[i].is_out
+    )  # functional forms give what is mutated last
     count = len(rule.returns)
     if not mutated:
         return [-1] * count
@@ -143,18 +168,26 @@ def row(name, overload, rule_name, rule, hidden):
         return None
     returns = returns_of(overload, targets)
     types = [letter(a) for a in rule.arguments]
-    results = [RESULTS.get(str(r.type).replace("SymInt", "int").split("[")[0], "T") for r in rule.returns]
+    results = [
+        RESULTS.get(str(r.type).replace("SymInt", "int").split("[")[0], "T") for r in rule.returns
+    ]
     if returns is None or None in types:
         return None
 
     def braces(values):
         return "(" + (", ".join(map(str, values)) or "0") + ")"  # C has no empty array
-    return (f'OVERLOAD("{name}", "{rule_name}", "{"".join(types)}", {braces(places)}, "{"".join(results)}", '
-            f"{braces(targets)}, {len(returns)}, {braces(returns)})")
+
+    return (
+        f'OVERLOAD("{name}", "{rule_name}", "{"".join(types)}", {braces(places)}, '
+        f'"{"".join(results)}", '
+        f"{braces(targets)}, {len(returns)}, {braces(returns)})"
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rules", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
@@ -170,8 +203,15 @@ def main():
         rule, hidden = (name, None) if name in rules else (None, None)
         key = name.split(".")[0]
         candidates = [rule] if rule else by_base.get(base_name(name), [])
-        if key in OTHER_NAMES and (name not in rules or name == key) and OTHER_NAMES[key][0] in known:
-            candidates, hidden = [r for r in by_base.get(OTHER_NAMES[key][0], [])], OTHER_NAMES[key][1]
+        if (
+            key in OTHER_NAMES
+            and (name not in rules or name == key)
+            and OTHER_NAMES[key][0] in known
+        ):
+            candidates, hidden = (
+                [r for r in by_base.get(OTHER_NAMES[key][0], [])],
+                OTHER_NAMES[key][1],
+            )
         if not rule and hidden is None and not any(writes(a) for a in overload.arguments):
             continue
         for candidate in candidates:
@@ -185,12 +225,21 @@ def main():
             rows[name] = text
             break
         if name in rules and name not in rows and name not in composite:
-            sys.exit(f"gen_overloads: the schema of {name} has a type that no rule can take: {overload}")
+            sys.exit(
+                f"gen_overloads: the schema of {name} has a type that no rule can take: {overload}"
+            )
     for name in composite:
-        print(f"gen_overloads: {name} decomposes before it reaches a device; its rule serves other rules only", file=sys.stderr)
+        print(
+            f"gen_overloads: {name} decomposes before it reaches a device; its rule serves others",
+            file=sys.stderr,
+        )
     for name in missing:
         print(f"gen_overloads: this torch has no {name}", file=sys.stderr)
-    text = "/* Made by tools/gen_overloads.py from the rules and the schemas of torch " + torch.__version__ + ". */\n"
+    text = (
+        "/* Made by tools/gen_overloads.py from the rules and the schemas of torch "
+        + torch.__version__
+        + ". */\n"
+    )
     text += "\n".join(rows[name] for name in sorted(rows)) + "\n"
     args.out.parent.mkdir(parents=True, exist_ok=True)
     if not args.out.exists() or args.out.read_text() != text:

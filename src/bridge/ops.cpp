@@ -1,12 +1,12 @@
 /* The boxed kernel that serves every overload with a rule, and the fallback for those without. */
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
+#include <ATen/SDPBackend.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/DispatchStub.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/transformers/attention.h>
-#include <ATen/SDPBackend.h>
 #include <c10/core/ScalarTypeToTypeMeta.h>
 #include <torch/csrc/jit/python/pybind_utils.h>
 #include <torch/library.h>
@@ -28,8 +28,8 @@ using c10::IValue;
 c10::OperatorHandle find_operator(const char *name) {
   const std::string text(name);
   const auto dot = text.find('.');
-  return c10::Dispatcher::singleton().findSchemaOrThrow(text.substr(0, dot).c_str(),
-                                                        dot == std::string::npos ? "" : text.c_str() + dot + 1);
+  return c10::Dispatcher::singleton().findSchemaOrThrow(
+      text.substr(0, dot).c_str(), dot == std::string::npos ? "" : text.c_str() + dot + 1);
 }
 
 /* One call while it runs: the flattened arguments and what they borrow from. */
@@ -93,7 +93,8 @@ void flatten_tensor(Call &c, tt_rt_arg &out, const at::Tensor &tensor, bool in_l
   if (tensor.device().type() == kTpu) {
     if (c.device.index() < 0)
       c.device = tensor.device();
-    TORCH_CHECK(tensor.device() == c.device, "Expected all tensors to be on the same device, but found at least two devices, ",
+    TORCH_CHECK(tensor.device() == c.device,
+                "Expected all tensors to be on the same device, but found at least two devices, ",
                 c.device, " and ", tensor.device(), "!");
     out.kind = TT_RT_TENSOR;
     out.tensor = view_of(tensor);
@@ -107,8 +108,10 @@ void flatten_tensor(Call &c, tt_rt_arg &out, const at::Tensor &tensor, bool in_l
   }
   TORCH_CHECK(in_list && is_index_list(c) && tensor.device().is_cpu(),
               "Expected all tensors to be on the same device, but found at least two devices, ",
-              c.device.index() < 0 ? c10::Device(kTpu, current_device()) : c.device, " and ", tensor.device(), "!");
-  c.moved.push_back(tensor.to(c10::Device(kTpu, c.device.index() < 0 ? current_device() : c.device.index())));
+              c.device.index() < 0 ? c10::Device(kTpu, current_device()) : c.device, " and ",
+              tensor.device(), "!");
+  c.moved.push_back(
+      tensor.to(c10::Device(kTpu, c.device.index() < 0 ? current_device() : c.device.index())));
   flatten_tensor(c, out, c.moved.back(), in_list);
 }
 
@@ -117,7 +120,8 @@ bool is_mask(const IValue &item) {
          (item.toTensor().scalar_type() == at::kBool || item.toTensor().scalar_type() == at::kByte);
 }
 
-/* Masks among indices that the rule does not take: one beside other indices, and x[:, mask] read. */
+/* Masks among indices that the rule does not take: one beside other indices, and x[:, mask] read.
+ */
 bool has_awkward_mask(const Call &c, c10::ArrayRef<IValue> items) {
   size_t given = 0, masks = 0, first = items.size();
   for (size_t i = 0; i < items.size(); i++) {
@@ -188,9 +192,15 @@ void flatten_argument(Call &c, tt_rt_arg &out, const IValue &value, char type) {
   if (value.isNone())
     return;
   switch (type) {
-    case 'T': flatten_tensor(c, out, value.toTensor(), false); break;
-    case 'S': flatten_scalar(out, value, false); break;
-    case 'i': flatten_scalar(out, value, true); break;
+    case 'T':
+      flatten_tensor(c, out, value.toTensor(), false);
+      break;
+    case 'S':
+      flatten_scalar(out, value, false);
+      break;
+    case 'i':
+      flatten_scalar(out, value, true);
+      break;
     case 'd':
       out.kind = TT_RT_DTYPE;
       out.dtype = device_dtype(value.toScalarType());
@@ -202,10 +212,13 @@ void flatten_argument(Call &c, tt_rt_arg &out, const IValue &value, char type) {
     case 'v':
       out.kind = TT_RT_OTHER;
       if (c.device.index() < 0)
-        c.device = c10::Device(kTpu, value.toDevice().has_index() ? value.toDevice().index() : current_device());
+        c.device = c10::Device(
+            kTpu, value.toDevice().has_index() ? value.toDevice().index() : current_device());
       break;
     case 'L':
-    case 'R': flatten_list(c, out, value, type); break;
+    case 'R':
+      flatten_list(c, out, value, type);
+      break;
     case 'F':
       if (value.isIntList())
         flatten_numbers(c, out, value.toIntVector());
@@ -214,7 +227,9 @@ void flatten_argument(Call &c, tt_rt_arg &out, const IValue &value, char type) {
       else
         flatten_list(c, out, value, type);
       break;
-    default: out.kind = TT_RT_OTHER; break;
+    default:
+      out.kind = TT_RT_OTHER;
+      break;
   }
 }
 
@@ -224,7 +239,8 @@ void add_target(Call &c, const IValue &value) {
     return;
   }
   const auto &tensor = value.toTensor();
-  TORCH_CHECK(tensor.device().type() == kTpu, "Expected all tensors to be on the same device, but found at least two devices, ",
+  TORCH_CHECK(tensor.device().type() == kTpu,
+              "Expected all tensors to be on the same device, but found at least two devices, ",
               c10::Device(kTpu, current_device()), " and ", tensor.device(), "!");
   if (c.device.index() < 0)
     c.device = tensor.device();
@@ -266,7 +282,8 @@ void flatten(Call &c) {
 at::Tensor meta_of(const at::Tensor &tensor) {
   if (!tensor.defined() || (tensor.device().type() != kTpu && tensor.dim() == 0))
     return tensor;
-  auto meta = at::detail::empty_strided_meta(tensor.sizes(), tensor.strides(), tensor.scalar_type());
+  auto meta =
+      at::detail::empty_strided_meta(tensor.sizes(), tensor.strides(), tensor.scalar_type());
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
     meta.unsafeGetTensorImpl()->set_wrapped_number(true);
   return meta;
@@ -288,7 +305,8 @@ IValue meta_value(const IValue &value, char type) {
   if (type == 'L' && value.isList()) {
     c10::List<std::optional<at::Tensor>> list;
     for (const IValue &item : value.toListRef())
-      list.push_back(item.isNone() ? std::optional<at::Tensor>() : std::optional<at::Tensor>(meta_of(item.toTensor())));
+      list.push_back(item.isNone() ? std::optional<at::Tensor>()
+                                   : std::optional<at::Tensor>(meta_of(item.toTensor())));
     return list;
   }
   return value;
@@ -321,13 +339,16 @@ void add_meta(const IValue &value, std::vector<at::Tensor> &out) {
     out.emplace_back();
 }
 
-void check_written(Call &c, size_t k, const at::Tensor &meta, const at::Tensor &target, bool is_out) {
+void check_written(Call &c, size_t k, const at::Tensor &meta, const at::Tensor &target,
+                   bool is_out) {
   at::assert_no_internal_overlap(target);
-  TORCH_CHECK(c10::canCast(meta.scalar_type(), target.scalar_type()), "result type ", meta.scalar_type(),
-              " can't be cast to the desired output type ", target.scalar_type());
+  TORCH_CHECK(c10::canCast(meta.scalar_type(), target.scalar_type()), "result type ",
+              meta.scalar_type(), " can't be cast to the desired output type ",
+              target.scalar_type());
   if (meta.sizes() == target.sizes())
     return;
-  TORCH_CHECK(is_out, "output with shape ", target.sizes(), " doesn't match the broadcast shape ", meta.sizes());
+  TORCH_CHECK(is_out, "output with shape ", target.sizes(), " doesn't match the broadcast shape ",
+              meta.sizes());
   at::native::resize_output(target, meta.sizes());
   c.resized = true;
   (void)k;
@@ -342,7 +363,8 @@ std::vector<std::pair<at::Tensor, bool>> target_tensors(const Call &c) {
       out.emplace_back();
       continue;
     }
-    const bool is_out = std::find(o.args, o.args + o.args_count, o.targets[k]) == o.args + o.args_count;
+    const bool is_out =
+        std::find(o.args, o.args + o.args_count, o.targets[k]) == o.args + o.args_count;
     std::vector<at::Tensor> tensors;
     add_meta(c.args[o.targets[k]], tensors);
     for (auto &tensor : tensors)
@@ -368,10 +390,12 @@ std::vector<at::Tensor> ask_meta(Call &c) {
 }
 
 const int64_t *copy_numbers(tt_arena *arena, c10::IntArrayRef numbers) {
-  return static_cast<const int64_t *>(tt_arena_copy(arena, numbers.data(), numbers.size() * sizeof(int64_t)));
+  return static_cast<const int64_t *>(
+      tt_arena_copy(arena, numbers.data(), numbers.size() * sizeof(int64_t)));
 }
 
-tt_error *store_metas(const std::vector<at::Tensor> &metas, tt_arena *arena, tt_rt_meta **out_metas, size_t *out_count) {
+tt_error *store_metas(const std::vector<at::Tensor> &metas, tt_arena *arena, tt_rt_meta **out_metas,
+                      size_t *out_count) {
   auto *out = static_cast<tt_rt_meta *>(tt_arena_array(arena, metas.size(), sizeof(tt_rt_meta)));
   if (out == nullptr)
     return tt_error_no_memory(metas.size() * sizeof(tt_rt_meta));
@@ -391,8 +415,10 @@ tt_error *store_metas(const std::vector<at::Tensor> &metas, tt_arena *arena, tt_
   return nullptr;
 }
 
-/* The runtime's question. What PyTorch throws is kept and thrown again once the runtime has returned. */
-tt_error *meta_callback(tt_rt_call *call, tt_arena *arena, tt_rt_meta **out_metas, size_t *out_count) {
+/* The runtime's question. What PyTorch throws is kept and thrown again once the runtime has
+ * returned. */
+tt_error *meta_callback(tt_rt_call *call, tt_arena *arena, tt_rt_meta **out_metas,
+                        size_t *out_count) {
   auto *c = static_cast<Call *>(call->context);
   try {
     const auto metas = ask_meta(*c);
@@ -427,8 +453,8 @@ at::Tensor new_result(const Call &c, const tt_rt_result &result) {
   return wrap_storage(result.storage, scalar_type_of(result.dtype), counted, strides, c.device);
 }
 
-/* How many results list `which` has, among the rule's lists: as many as that list of the arguments where these add up
- * (an optimizer's), else all share what the single tensors leave. */
+/* How many results list `which` has, among the rule's lists: as many as that list of the arguments
+ * where these add up (an optimizer's), else all share what the single tensors leave. */
 size_t list_length(const Call &c, size_t which) {
   size_t lists = 0, singles = 0, given = 0, own = 0, sum = 0;
   for (const char *r = c.overload->results; *r != 0; r++)
@@ -486,7 +512,8 @@ void push_results(Call &c, Stack *stack, size_t args_count) {
 
 TpuGenerator *generator_of(const Call &c) {
   for (size_t i = 0; i < c.overload->args_count; i++)
-    if (c.overload->types[i] == 'g' && c.overload->args[i] >= 0 && !c.args[c.overload->args[i]].isNone())
+    if (c.overload->types[i] == 'g' && c.overload->args[i] >= 0 &&
+        !c.args[c.overload->args[i]].isNone())
       return generator_or_default(c.args[c.overload->args[i]].toGenerator(), c.device.index());
   return generator_or_default(std::nullopt, c.device.index());
 }
@@ -520,7 +547,8 @@ void run_once(Call &c) {
 
 class RuleKernel final : public c10::OperatorKernel {
  public:
-  RuleKernel(const Overload *overload, const tt_low_rule *rule) : overload_(overload), rule_(rule) {}
+  RuleKernel(const Overload *overload, const tt_low_rule *rule)
+      : overload_(overload), rule_(rule) {}
 
   void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, Stack *stack) {
     const size_t count = args_count(stack);
@@ -604,7 +632,8 @@ const char *user_line() {
   static thread_local std::string line;
   py::gil_scoped_acquire gil;
   try {
-    line = py::cast<std::string>(py::module_::import("torch_tpu._internal.user_line").attr("current")());
+    line = py::cast<std::string>(
+        py::module_::import("torch_tpu._internal.user_line").attr("current")());
   } catch (const std::exception &) {
     return nullptr;
   }
@@ -612,8 +641,9 @@ const char *user_line() {
 }
 
 /* Fused attention wherever its rule can: without dropout. */
-int64_t choose_attention(const at::Tensor &query, const at::Tensor &, const at::Tensor &, const std::optional<at::Tensor> &,
-                         double dropout, bool, std::optional<double>, bool) {
+int64_t choose_attention(const at::Tensor &query, const at::Tensor &, const at::Tensor &,
+                         const std::optional<at::Tensor> &, double dropout, bool,
+                         std::optional<double>, bool) {
   const bool fused = dropout == 0.0 && query.dim() == 4;
   return static_cast<int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
 }
@@ -623,7 +653,7 @@ void fall_through(torch::Library &m) {
   m.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
 }
 
-}  // namespace
+} // namespace
 
 tt_rt_host host_callbacks() {
   tt_rt_host host{};
@@ -632,7 +662,7 @@ tt_rt_host host_callbacks() {
   return host;
 }
 
-}  // namespace torch_tpu
+} // namespace torch_tpu
 
 namespace at::native {
 REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &torch_tpu::choose_attention)
@@ -641,21 +671,26 @@ REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &torch_tpu::choose_attenti
 namespace torch_tpu {
 
 void register_kernels() {
-  static torch::Library aten(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
-  static torch::Library any(torch::Library::IMPL, "_", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__);
-  static torch::Library conjugate(torch::Library::IMPL, "aten", c10::DispatchKey::Conjugate, __FILE__, __LINE__);
-  static torch::Library negative(torch::Library::IMPL, "aten", c10::DispatchKey::Negative, __FILE__, __LINE__);
+  static torch::Library aten(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__,
+                             __LINE__);
+  static torch::Library any(torch::Library::IMPL, "_", c10::DispatchKey::PrivateUse1, __FILE__,
+                            __LINE__);
+  static torch::Library conjugate(torch::Library::IMPL, "aten", c10::DispatchKey::Conjugate,
+                                  __FILE__, __LINE__);
+  static torch::Library negative(torch::Library::IMPL, "aten", c10::DispatchKey::Negative, __FILE__,
+                                 __LINE__);
   register_tensor_kernels(aten);
   for (size_t i = 0; i < tt_bridge_overloads_count; i++) {
     const Overload &overload = tt_bridge_overloads[i];
     const tt_low_rule *rule = tt_low_rule_find(overload.rule);
     TORCH_INTERNAL_ASSERT(rule != nullptr, "no rule ", overload.rule);
-    aten.impl(overload.name + sizeof("aten::") - 1,
-              torch::CppFunction::makeFromBoxedFunctor(std::make_unique<RuleKernel>(&overload, rule)));
+    aten.impl(
+        overload.name + sizeof("aten::") - 1,
+        torch::CppFunction::makeFromBoxedFunctor(std::make_unique<RuleKernel>(&overload, rule)));
   }
   any.fallback(torch::CppFunction::makeFromBoxedFunction<&decompose>());
   fall_through(conjugate);
   fall_through(negative);
 }
 
-}  // namespace torch_tpu
+} // namespace torch_tpu

@@ -1,5 +1,5 @@
-/* overloads.h: the table that ties PyTorch's overloads to rules, made by tools/gen_overloads.py, which says what the
- * letters and numbers mean. */
+/* overloads.h: the table that ties PyTorch's overloads to rules, made by tools/gen_overloads.py,
+ * which says what the letters and numbers mean. */
 #ifndef TT_BRIDGE_OVERLOADS_H
 #define TT_BRIDGE_OVERLOADS_H
 

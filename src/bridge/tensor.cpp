@@ -27,14 +27,18 @@
 
 namespace torch_tpu {
 
-c10::intrusive_ptr<c10::StorageImpl> make_storage(tt_rt_storage *taken, size_t nbytes, c10::Device device) {
-  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), nbytes, data_ptr_of(taken, device),
-                                               device_allocator(), /*resizable=*/true);
+c10::intrusive_ptr<c10::StorageImpl> make_storage(tt_rt_storage *taken, size_t nbytes,
+                                                  c10::Device device) {
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), nbytes,
+                                               data_ptr_of(taken, device), device_allocator(),
+                                               /*resizable=*/true);
 }
 
 tt_rt_storage *storage_of(const at::Tensor &tensor) {
-  TORCH_CHECK(tensor.device().type() == kTpu, "expected a tensor on tpu, got one on ", tensor.device());
-  return static_cast<tt_rt_storage *>(tensor.unsafeGetTensorImpl()->unsafe_storage().mutable_data());
+  TORCH_CHECK(tensor.device().type() == kTpu, "expected a tensor on tpu, got one on ",
+              tensor.device());
+  return static_cast<tt_rt_storage *>(
+      tensor.unsafeGetTensorImpl()->unsafe_storage().mutable_data());
 }
 
 tt_dtype device_dtype(c10::ScalarType type) {
@@ -55,11 +59,12 @@ tt_rt_tensor view_of(const at::Tensor &tensor) {
   return view;
 }
 
-at::Tensor wrap_storage(tt_rt_storage *taken, c10::ScalarType type, c10::IntArrayRef sizes, c10::IntArrayRef strides,
-                        c10::Device device) {
+at::Tensor wrap_storage(tt_rt_storage *taken, c10::ScalarType type, c10::IntArrayRef sizes,
+                        c10::IntArrayRef strides, c10::Device device) {
   auto storage = make_storage(taken, static_cast<size_t>(tt_rt_storage_size(taken)), device);
   auto tensor = at::detail::make_tensor<c10::TensorImpl>(
-      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::scalarTypeToTypeMeta(type));
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+      c10::scalarTypeToTypeMeta(type));
   auto *impl = tensor.unsafeGetTensorImpl();
   if (sizes.size() != 1 || sizes[0] != 0)
     impl->set_sizes_and_strides(sizes, strides);
@@ -82,7 +87,8 @@ c10::Device device_or_current(std::optional<c10::Device> device) {
   return *device;
 }
 
-at::Tensor new_tensor(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType type, c10::Device device) {
+at::Tensor new_tensor(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::ScalarType type,
+                      c10::Device device) {
   const auto nbytes = at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type));
   tt_rt_storage *storage = nullptr;
   device_dtype(type);
@@ -90,10 +96,11 @@ at::Tensor new_tensor(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::Sca
   return wrap_storage(storage, type, sizes, strides, device);
 }
 
-at::Tensor empty(c10::IntArrayRef sizes, std::optional<c10::ScalarType> type, std::optional<c10::Layout> layout,
-                 std::optional<c10::Device> device, std::optional<bool> pin_memory,
-                 std::optional<c10::MemoryFormat> format) {
-  TORCH_CHECK(layout.value_or(c10::kStrided) == c10::kStrided, "tpu: only strided tensors, not ", *layout);
+at::Tensor empty(c10::IntArrayRef sizes, std::optional<c10::ScalarType> type,
+                 std::optional<c10::Layout> layout, std::optional<c10::Device> device,
+                 std::optional<bool> pin_memory, std::optional<c10::MemoryFormat> format) {
+  TORCH_CHECK(layout.value_or(c10::kStrided) == c10::kStrided, "tpu: only strided tensors, not ",
+              *layout);
   TORCH_CHECK(!pin_memory.value_or(false), "only host tensors can be pinned");
   at::detail::check_size_nonnegative(sizes);
   std::vector<int64_t> strides(sizes.size());
@@ -104,10 +111,11 @@ at::Tensor empty(c10::IntArrayRef sizes, std::optional<c10::ScalarType> type, st
   return tensor;
 }
 
-at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, std::optional<c10::ScalarType> type,
-                         std::optional<c10::Layout> layout, std::optional<c10::Device> device,
-                         std::optional<bool> pin_memory) {
-  TORCH_CHECK(layout.value_or(c10::kStrided) == c10::kStrided, "tpu: only strided tensors, not ", *layout);
+at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides,
+                         std::optional<c10::ScalarType> type, std::optional<c10::Layout> layout,
+                         std::optional<c10::Device> device, std::optional<bool> pin_memory) {
+  TORCH_CHECK(layout.value_or(c10::kStrided) == c10::kStrided, "tpu: only strided tensors, not ",
+              *layout);
   TORCH_CHECK(!pin_memory.value_or(false), "only host tensors can be pinned");
   at::detail::check_size_nonnegative(sizes);
   TORCH_CHECK(sizes.size() == strides.size(), "mismatch in length of strides and shape");
@@ -132,7 +140,8 @@ std::vector<int64_t> memory_dims(c10::IntArrayRef sizes, c10::IntArrayRef stride
 }
 
 bool is_dense(const at::Tensor &tensor) {
-  return tt_rt_dense(tensor.sizes().data(), tensor.strides().data(), static_cast<int32_t>(tensor.dim()));
+  return tt_rt_dense(tensor.sizes().data(), tensor.strides().data(),
+                     static_cast<int32_t>(tensor.dim()));
 }
 
 bool covers_storage(const at::Tensor &tensor) {
@@ -144,8 +153,8 @@ bool covers_storage(const at::Tensor &tensor) {
 void upload(const at::Tensor &host, const at::Tensor &device) {
   const auto dims = memory_dims(device.sizes(), device.strides());
   WithoutGil release;
-  check(tt_rt_storage_upload(storage_of(device), device_dtype(device.scalar_type()), dims.data(), dims.size(),
-                             host.const_data_ptr()));
+  check(tt_rt_storage_upload(storage_of(device), device_dtype(device.scalar_type()), dims.data(),
+                             dims.size(), host.const_data_ptr()));
 }
 
 void copy_views(const at::Tensor &source, const at::Tensor &target) {
@@ -156,9 +165,11 @@ void copy_views(const at::Tensor &source, const at::Tensor &target) {
 
 void copy_from_host(const at::Tensor &source, const at::Tensor &target) {
   if (!covers_storage(target)) {
-    auto staged = new_tensor(source.sizes(), source.strides(), source.scalar_type(), target.device());
+    auto staged =
+        new_tensor(source.sizes(), source.strides(), source.scalar_type(), target.device());
     if (!is_dense(source))
-      staged = empty(source.sizes(), source.scalar_type(), c10::kStrided, target.device(), false, std::nullopt);
+      staged = empty(source.sizes(), source.scalar_type(), c10::kStrided, target.device(), false,
+                     std::nullopt);
     copy_from_host(source, staged);
     copy_views(staged, target);
     return;
@@ -177,29 +188,33 @@ at::Tensor download_storage(const at::Tensor &tensor) {
   const auto nbytes = tensor.storage().nbytes();
   auto *data = new char[nbytes != 0 ? nbytes : 1];
   auto whole = at::from_blob(
-      data + tensor.storage_offset() * static_cast<int64_t>(tensor.element_size()), tensor.sizes(), tensor.strides(),
-      [data](void *) { delete[] data; }, tensor.options().device(c10::kCPU));
+      data + tensor.storage_offset() * static_cast<int64_t>(tensor.element_size()), tensor.sizes(),
+      tensor.strides(), [data](void *) { delete[] data; }, tensor.options().device(c10::kCPU));
   WithoutGil release;
   check(tt_rt_storage_download(storage_of(tensor), data, static_cast<int64_t>(nbytes)));
   return whole;
 }
 
-/* A storage much larger than the tensor is not worth its transfer: the tensor is copied out first, by a program. */
+/* A storage much larger than the tensor is not worth its transfer: the tensor is copied out first,
+ * by a program. */
 constexpr size_t kSmallBytes = 1 << 16;
 at::Tensor worth_downloading(const at::Tensor &tensor) {
   const auto nbytes = tensor.storage().nbytes();
-  if (nbytes <= kSmallBytes || nbytes <= 4 * static_cast<size_t>(tensor.numel()) * tensor.element_size())
+  if (nbytes <= kSmallBytes ||
+      nbytes <= 4 * static_cast<size_t>(tensor.numel()) * tensor.element_size())
     return tensor;
-  auto compact = empty(tensor.sizes(), tensor.scalar_type(), c10::kStrided, tensor.device(), false, std::nullopt);
+  auto compact = empty(tensor.sizes(), tensor.scalar_type(), c10::kStrided, tensor.device(), false,
+                       std::nullopt);
   copy_views(tensor, compact);
   return compact;
 }
 
 void copy_to_host(const at::Tensor &source, const at::Tensor &target) {
-  if (source.scalar_type() == target.scalar_type() && source.sizes() == target.sizes() && covers_storage(source) &&
-      source.strides() == target.strides()) {
+  if (source.scalar_type() == target.scalar_type() && source.sizes() == target.sizes() &&
+      covers_storage(source) && source.strides() == target.strides()) {
     WithoutGil release;
-    check(tt_rt_storage_download(storage_of(source), target.data_ptr(), static_cast<int64_t>(source.storage().nbytes())));
+    check(tt_rt_storage_download(storage_of(source), target.data_ptr(),
+                                 static_cast<int64_t>(source.storage().nbytes())));
     return;
   }
   target.copy_(download_storage(worth_downloading(source)));
@@ -208,7 +223,8 @@ void copy_to_host(const at::Tensor &source, const at::Tensor &target) {
 void copy_across(const at::Tensor &source, const at::Tensor &target) {
   tt_rt_storage *moved = nullptr;
   check(tt_rt_storage_copy(storage_of(source), device_at(target.device().index()), &moved));
-  auto there = wrap_storage(moved, source.scalar_type(), source.sizes(), source.strides(), target.device());
+  auto there =
+      wrap_storage(moved, source.scalar_type(), source.sizes(), source.strides(), target.device());
   there.unsafeGetTensorImpl()->set_storage_offset(source.storage_offset());
   copy_views(there, target);
 }
@@ -264,7 +280,8 @@ at::Scalar local_scalar_dense(const at::Tensor &tensor) {
 
 /* ---- sizes ---- */
 
-const at::Tensor &resize(const at::Tensor &tensor, c10::IntArrayRef sizes, std::optional<c10::MemoryFormat> format) {
+const at::Tensor &resize(const at::Tensor &tensor, c10::IntArrayRef sizes,
+                         std::optional<c10::MemoryFormat> format) {
   auto *impl = tensor.unsafeGetTensorImpl();
   at::detail::check_size_nonnegative(sizes);
   impl->set_sizes_contiguous(sizes);
@@ -272,8 +289,9 @@ const at::Tensor &resize(const at::Tensor &tensor, c10::IntArrayRef sizes, std::
     impl->empty_tensor_restride(*format);
   if (impl->numel() == 0)
     return tensor;
-  const auto needed = (static_cast<size_t>(impl->storage_offset()) + static_cast<size_t>(impl->numel())) *
-                      tensor.element_size();
+  const auto needed =
+      (static_cast<size_t>(impl->storage_offset()) + static_cast<size_t>(impl->numel())) *
+      tensor.element_size();
   const auto &storage = impl->unsafe_storage();
   if (storage.nbytes() < needed) {
     check(tt_rt_storage_resize(storage_of(tensor), static_cast<int64_t>(needed)));
@@ -282,8 +300,8 @@ const at::Tensor &resize(const at::Tensor &tensor, c10::IntArrayRef sizes, std::
   return tensor;
 }
 
-at::Tensor &set_storage(at::Tensor &tensor, at::Storage source, int64_t offset, c10::IntArrayRef sizes,
-                        c10::IntArrayRef strides) {
+at::Tensor &set_storage(at::Tensor &tensor, at::Storage source, int64_t offset,
+                        c10::IntArrayRef sizes, c10::IntArrayRef strides) {
   auto *impl = tensor.unsafeGetTensorImpl();
   at::native::checkSetStorage(tensor, source, offset, sizes, strides);
   impl->set_storage_offset(offset);
@@ -291,8 +309,8 @@ at::Tensor &set_storage(at::Tensor &tensor, at::Storage source, int64_t offset, 
     impl->set_sizes_contiguous(sizes);
   else
     impl->set_sizes_and_strides(sizes, strides);
-  const auto needed = at::detail::computeStorageNbytes(impl->sizes(), impl->strides(), tensor.element_size(),
-                                                       static_cast<size_t>(offset));
+  const auto needed = at::detail::computeStorageNbytes(
+      impl->sizes(), impl->strides(), tensor.element_size(), static_cast<size_t>(offset));
   if (impl->numel() != 0 && impl->unsafe_storage().nbytes() < needed) {
     check(tt_rt_storage_resize(storage_of(tensor), static_cast<int64_t>(needed)));
     impl->unsafe_storage().set_nbytes(needed);
@@ -308,7 +326,8 @@ at::Tensor &set_whole_storage(at::Tensor &tensor, at::Storage source) {
 at::Tensor &set_tensor(at::Tensor &tensor, const at::Tensor &source) {
   if (tensor.unsafeGetTensorImpl() == source.unsafeGetTensorImpl())
     return tensor;
-  return set_storage(tensor, source.storage(), source.storage_offset(), source.sizes(), source.strides());
+  return set_storage(tensor, source.storage(), source.storage_offset(), source.sizes(),
+                     source.strides());
 }
 
 at::Tensor &set_empty(at::Tensor &tensor) {
@@ -317,8 +336,9 @@ at::Tensor &set_empty(at::Tensor &tensor) {
   return set_storage(tensor, at::Storage(make_storage(storage, 0, tensor.device())), 0, {0}, {1});
 }
 
-/* Whether `self.data = from` may change where a parameter lives. Without it module.to() makes new parameters: those that
- * two modules share come apart, and an optimizer made before keeps the old ones. */
+/* Whether `self.data = from` may change where a parameter lives. Without it module.to() makes new
+ * parameters: those that two modules share come apart, and an optimizer made before keeps the old
+ * ones. */
 bool has_compatible_shallow_copy_type(const at::Tensor &self, const at::Tensor &from) {
   const auto plain = [](const at::Tensor &t) {
     return t.layout() == c10::kStrided && (t.is_cpu() || t.device().type() == kTpu);
@@ -326,7 +346,7 @@ bool has_compatible_shallow_copy_type(const at::Tensor &self, const at::Tensor &
   return self.key_set() == from.key_set() || (plain(self) && plain(from));
 }
 
-}  // namespace
+} // namespace
 
 void register_tensor_kernels(torch::Library &m) {
   m.impl("empty.memory_format", TORCH_FN(empty));
@@ -349,4 +369,4 @@ void register_tensor_kernels(torch::Library &m) {
   m.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_shallow_copy_type));
 }
 
-}  // namespace torch_tpu
+} // namespace torch_tpu

@@ -29,7 +29,8 @@ bool tt_hlo_failed(const tt_hlo_build *b) { return b->err != NULL; }
 void *tt_hlo_alloc(tt_hlo_build *b, size_t count, size_t size) {
   void *memory = tt_arena_array(&b->module->arena, count, size);
   if (memory == NULL)
-    tt_hlo_fail(b, TT_RESOURCE_EXHAUSTED, "out of memory for a program of %zu bytes", b->module->arena.total);
+    tt_hlo_fail(b, TT_RESOURCE_EXHAUSTED, "out of memory for a program of %zu bytes",
+                b->module->arena.total);
   return memory;
 }
 
@@ -54,7 +55,8 @@ tt_error *tt_hlo_build_begin(tt_hlo_module *module, tt_hlo_build *out_build) {
   return NULL;
 }
 
-/* Room for all parameters is taken at the first one: the address of a value must not change later. */
+/* Room for all parameters is taken at the first one: the address of a value must not change later.
+ */
 tt_hlo_value *tt_hlo_param_add(tt_hlo_build *b, tt_dtype dtype, size_t rank, const int64_t *dims) {
   tt_hlo_region *body = b->func->body;
   uint32_t count = body->args_count;
@@ -71,7 +73,8 @@ tt_hlo_value *tt_hlo_param_add(tt_hlo_build *b, tt_dtype dtype, size_t rank, con
       return b->poison;
   }
   if (count >= TT_HLO_PARAMS_MAX)
-    return tt_hlo_fail(b, TT_RESOURCE_EXHAUSTED, "a program takes at most %d parameters", TT_HLO_PARAMS_MAX);
+    return tt_hlo_fail(b, TT_RESOURCE_EXHAUSTED, "a program takes at most %d parameters",
+                       TT_HLO_PARAMS_MAX);
   args = &body->args[count];
   args->type = tt_hlo_build_type(b, dtype, dims, rank);
   args->index = count;
@@ -109,8 +112,8 @@ static void link_op(tt_hlo_region *region, tt_hlo_op *op) {
   region->last = op;
 }
 
-static bool copy_parts(tt_hlo_build *b, tt_hlo_op *op, tt_hlo_value *const *operands, const tt_hlo_attr *attrs,
-                       tt_hlo_region *const *regions) {
+static bool copy_parts(tt_hlo_build *b, tt_hlo_op *op, tt_hlo_value *const *operands,
+                       const tt_hlo_attr *attrs, tt_hlo_region *const *regions) {
   tt_arena *arena = &b->module->arena;
   op->operands = tt_arena_copy(arena, operands, op->operands_count * sizeof *operands);
   op->attrs = tt_arena_copy(arena, attrs, op->attrs_count * sizeof *attrs);
@@ -119,9 +122,10 @@ static bool copy_parts(tt_hlo_build *b, tt_hlo_op *op, tt_hlo_value *const *oper
   return op->operands && op->attrs && op->regions && op->results;
 }
 
-tt_hlo_op *tt_hlo_op_add(tt_hlo_build *b, tt_hlo_code code, tt_hlo_value *const *operands, size_t operands_count,
-                         const tt_hlo_attr *attrs, size_t attrs_count, tt_hlo_region *const *regions,
-                         size_t regions_count, const tt_hlo_type *given, size_t results_count) {
+tt_hlo_op *tt_hlo_op_add(tt_hlo_build *b, tt_hlo_code code, tt_hlo_value *const *operands,
+                         size_t operands_count, const tt_hlo_attr *attrs, size_t attrs_count,
+                         tt_hlo_region *const *regions, size_t regions_count,
+                         const tt_hlo_type *given, size_t results_count) {
   tt_hlo_op *op;
   tt_error *err;
   if (b->err != NULL)
@@ -155,17 +159,20 @@ tt_hlo_op *tt_hlo_op_add(tt_hlo_build *b, tt_hlo_code code, tt_hlo_value *const 
   return op;
 }
 
-tt_hlo_value *tt_hlo_build_one(tt_hlo_build *b, tt_hlo_code code, tt_hlo_value *const *operands, size_t operands_count,
-                               const tt_hlo_attr *attrs, size_t attrs_count, const tt_hlo_type *given) {
-  tt_hlo_op *op = tt_hlo_op_add(b, code, operands, operands_count, attrs, attrs_count, NULL, 0, given, 1);
+tt_hlo_value *tt_hlo_build_one(tt_hlo_build *b, tt_hlo_code code, tt_hlo_value *const *operands,
+                               size_t operands_count, const tt_hlo_attr *attrs, size_t attrs_count,
+                               const tt_hlo_type *given) {
+  tt_hlo_op *op =
+      tt_hlo_op_add(b, code, operands, operands_count, attrs, attrs_count, NULL, 0, given, 1);
   return op != NULL ? &op->results[0] : b->poison;
 }
 
-void tt_hlo_build_many(tt_hlo_build *b, tt_hlo_code code, tt_hlo_value *const *operands, size_t operands_count,
-                       const tt_hlo_attr *attrs, size_t attrs_count, tt_hlo_region *const *regions,
-                       size_t regions_count, const tt_hlo_type *given, tt_hlo_value **results, size_t count) {
-  tt_hlo_op *op =
-      tt_hlo_op_add(b, code, operands, operands_count, attrs, attrs_count, regions, regions_count, given, count);
+void tt_hlo_build_many(tt_hlo_build *b, tt_hlo_code code, tt_hlo_value *const *operands,
+                       size_t operands_count, const tt_hlo_attr *attrs, size_t attrs_count,
+                       tt_hlo_region *const *regions, size_t regions_count,
+                       const tt_hlo_type *given, tt_hlo_value **results, size_t count) {
+  tt_hlo_op *op = tt_hlo_op_add(b, code, operands, operands_count, attrs, attrs_count, regions,
+                                regions_count, given, count);
   for (size_t i = 0; i < count; i++)
     results[i] = op != NULL ? &op->results[i] : b->poison;
 }
@@ -208,14 +215,15 @@ tt_hlo_list tt_hlo_build_list(tt_hlo_build *b, const int64_t *items, size_t coun
   return list;
 }
 
-tt_hlo_attr tt_hlo_build_i64s(tt_hlo_build *b, tt_hlo_attr_name name, const int64_t *items, size_t count) {
+tt_hlo_attr tt_hlo_build_i64s(tt_hlo_build *b, tt_hlo_attr_name name, const int64_t *items,
+                              size_t count) {
   tt_hlo_attr attr = {.name = name, .kind = TT_HLO_ATTR_I64S};
   attr.i64s = tt_hlo_build_list(b, items, count);
   return attr;
 }
 
-tt_hlo_attr tt_hlo_build_i64s_or(tt_hlo_build *b, tt_hlo_attr_name name, const int64_t *items, size_t count,
-                                 int64_t otherwise) {
+tt_hlo_attr tt_hlo_build_i64s_or(tt_hlo_build *b, tt_hlo_attr_name name, const int64_t *items,
+                                 size_t count, int64_t otherwise) {
   tt_hlo_attr attr = {.name = name, .kind = TT_HLO_ATTR_I64S};
   int64_t *copy = tt_hlo_alloc(b, count, sizeof *copy);
   for (size_t i = 0; copy != NULL && i < count; i++)
@@ -273,7 +281,8 @@ tt_hlo_value *tt_hlo_region_arg(tt_hlo_build *b, tt_hlo_region *region, size_t i
 tt_hlo_region *tt_hlo_build_binary_region(tt_hlo_build *b, tt_hlo_code code, tt_dtype dtype) {
   tt_hlo_type args[2] = {tt_hlo_scalar_type(dtype), tt_hlo_scalar_type(dtype)};
   tt_hlo_region *region = tt_hlo_region_open(b, args, 2);
-  tt_hlo_value *result = tt_hlo_op2(b, code, tt_hlo_region_arg(b, region, 0), tt_hlo_region_arg(b, region, 1));
+  tt_hlo_value *result =
+      tt_hlo_op2(b, code, tt_hlo_region_arg(b, region, 0), tt_hlo_region_arg(b, region, 1));
   if (region != NULL)
     tt_hlo_region_close(b, &result, 1);
   return region;

@@ -9,8 +9,8 @@ static tt_hlo_attr precision_attr(tt_hlo_build *b) {
   return attr;
 }
 
-tt_hlo_value *tt_hlo_dot_general(tt_hlo_build *b, tt_hlo_value *lhs, tt_hlo_value *rhs, const tt_hlo_dot_dims *dims,
-                                 tt_dtype dtype) {
+tt_hlo_value *tt_hlo_dot_general(tt_hlo_build *b, tt_hlo_value *lhs, tt_hlo_value *rhs,
+                                 const tt_hlo_dot_dims *dims, tt_dtype dtype) {
   tt_hlo_dot_dims *copy = tt_hlo_alloc(b, 1, sizeof *copy);
   tt_hlo_value *operands[] = {lhs, rhs};
   tt_hlo_attr attrs[2];
@@ -21,7 +21,8 @@ tt_hlo_value *tt_hlo_dot_general(tt_hlo_build *b, tt_hlo_value *lhs, tt_hlo_valu
   copy->rhs_batch = tt_hlo_build_list(b, dims->rhs_batch.items, dims->rhs_batch.count);
   copy->lhs_contract = tt_hlo_build_list(b, dims->lhs_contract.items, dims->lhs_contract.count);
   copy->rhs_contract = tt_hlo_build_list(b, dims->rhs_contract.items, dims->rhs_contract.count);
-  attrs[0] = (tt_hlo_attr){.name = TT_HLO_DOT_DIMENSION_NUMBERS, .kind = TT_HLO_ATTR_DOT, .dims = copy};
+  attrs[0] =
+      (tt_hlo_attr){.name = TT_HLO_DOT_DIMENSION_NUMBERS, .kind = TT_HLO_ATTR_DOT, .dims = copy};
   attrs[1] = precision_attr(b);
   /* the inferred dims join the given dtype: see infer_dot_general */
   return tt_hlo_build_one(b, TT_HLO_DOT_GENERAL, operands, 2, attrs, 2, &type);
@@ -33,7 +34,8 @@ tt_hlo_value *tt_hlo_matmul(tt_hlo_build *b, tt_hlo_value *lhs, tt_hlo_value *rh
   int64_t lhs_axis = (int64_t)batch + 1, rhs_axis = (int64_t)batch;
   tt_hlo_dot_dims dims;
   if (lead == NULL || lhs->type.rank < 2 || lhs->type.rank != rhs->type.rank)
-    return tt_hlo_fail(b, TT_INVALID_ARGUMENT, "matmul: ranks %d and %d", (int)lhs->type.rank, (int)rhs->type.rank);
+    return tt_hlo_fail(b, TT_INVALID_ARGUMENT, "matmul: ranks %d and %d", (int)lhs->type.rank,
+                       (int)rhs->type.rank);
   for (size_t i = 0; i < batch; i++)
     lead[i] = (int64_t)i;
   dims.lhs_batch = dims.rhs_batch = (tt_hlo_list){batch, lead};
@@ -42,10 +44,12 @@ tt_hlo_value *tt_hlo_matmul(tt_hlo_build *b, tt_hlo_value *lhs, tt_hlo_value *rh
   return tt_hlo_dot_general(b, lhs, rhs, &dims, lhs->type.dtype);
 }
 
-tt_hlo_value *tt_hlo_convolution(tt_hlo_build *b, tt_hlo_value *input, tt_hlo_value *kernel, const tt_hlo_conv *conv) {
+tt_hlo_value *tt_hlo_convolution(tt_hlo_build *b, tt_hlo_value *input, tt_hlo_value *kernel,
+                                 const tt_hlo_conv *conv) {
   size_t spatial = input->type.rank >= 2 ? (size_t)input->type.rank - 2 : 0;
   tt_hlo_conv_dims *copy = tt_hlo_alloc(b, 1, sizeof *copy);
-  int64_t *pairs = tt_hlo_alloc(b, 2 * spatial, sizeof *pairs), *reversal = tt_hlo_alloc(b, spatial, sizeof *reversal);
+  int64_t *pairs = tt_hlo_alloc(b, 2 * spatial, sizeof *pairs),
+          *reversal = tt_hlo_alloc(b, spatial, sizeof *reversal);
   tt_hlo_value *operands[] = {input, kernel};
   tt_hlo_attr attrs[9];
   if (copy == NULL || pairs == NULL || reversal == NULL)
@@ -66,9 +70,12 @@ tt_hlo_value *tt_hlo_convolution(tt_hlo_build *b, tt_hlo_value *input, tt_hlo_va
   attrs[3] = tt_hlo_build_i64s_or(b, TT_HLO_RHS_DILATION, conv->rhs_dilation, spatial, 1);
   attrs[4] = (tt_hlo_attr){.name = TT_HLO_WINDOW_REVERSAL, .kind = TT_HLO_ATTR_BOOLS};
   attrs[4].i64s = (tt_hlo_list){spatial, reversal};
-  attrs[5] = (tt_hlo_attr){.name = TT_HLO_DIMENSION_NUMBERS, .kind = TT_HLO_ATTR_CONV, .dims = copy};
-  attrs[6] = tt_hlo_build_i64(TT_HLO_FEATURE_GROUP_COUNT, conv->feature_groups != 0 ? conv->feature_groups : 1);
-  attrs[7] = tt_hlo_build_i64(TT_HLO_BATCH_GROUP_COUNT, conv->batch_groups != 0 ? conv->batch_groups : 1);
+  attrs[5] =
+      (tt_hlo_attr){.name = TT_HLO_DIMENSION_NUMBERS, .kind = TT_HLO_ATTR_CONV, .dims = copy};
+  attrs[6] = tt_hlo_build_i64(TT_HLO_FEATURE_GROUP_COUNT,
+                              conv->feature_groups != 0 ? conv->feature_groups : 1);
+  attrs[7] =
+      tt_hlo_build_i64(TT_HLO_BATCH_GROUP_COUNT, conv->batch_groups != 0 ? conv->batch_groups : 1);
   attrs[8] = precision_attr(b);
   return tt_hlo_build_one(b, TT_HLO_CONVOLUTION, operands, 2, attrs, 9, NULL);
 }
@@ -83,7 +90,8 @@ tt_hlo_conv_dims tt_hlo_conv_dims_torch(tt_hlo_build *b, int spatial) {
   return dims;
 }
 
-tt_hlo_value *tt_hlo_fft(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_fft_type type, const int64_t *lengths, size_t count) {
+tt_hlo_value *tt_hlo_fft(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_fft_type type,
+                         const int64_t *lengths, size_t count) {
   tt_hlo_attr attrs[] = {tt_hlo_build_enum(TT_HLO_FFT_TYPE, type),
                          tt_hlo_build_i64s(b, TT_HLO_FFT_LENGTH, lengths, count)};
   return tt_hlo_build_one(b, TT_HLO_FFT, &x, 1, attrs, 2, NULL);
@@ -94,11 +102,13 @@ tt_hlo_value *tt_hlo_cholesky(tt_hlo_build *b, tt_hlo_value *x, bool lower) {
   return tt_hlo_build_one(b, TT_HLO_CHOLESKY, &x, 1, &attr, 1, NULL);
 }
 
-tt_hlo_value *tt_hlo_triangular_solve(tt_hlo_build *b, tt_hlo_value *a, tt_hlo_value *y, bool left_side, bool lower,
-                                      bool unit_diagonal, tt_hlo_transpose_kind transpose) {
+tt_hlo_value *tt_hlo_triangular_solve(tt_hlo_build *b, tt_hlo_value *a, tt_hlo_value *y,
+                                      bool left_side, bool lower, bool unit_diagonal,
+                                      tt_hlo_transpose_kind transpose) {
   tt_hlo_value *operands[] = {a, y};
-  tt_hlo_attr attrs[] = {
-      tt_hlo_build_bool(TT_HLO_LEFT_SIDE, left_side), tt_hlo_build_bool(TT_HLO_LOWER, lower),
-      tt_hlo_build_bool(TT_HLO_UNIT_DIAGONAL, unit_diagonal), tt_hlo_build_enum(TT_HLO_TRANSPOSE_A, transpose)};
+  tt_hlo_attr attrs[] = {tt_hlo_build_bool(TT_HLO_LEFT_SIDE, left_side),
+                         tt_hlo_build_bool(TT_HLO_LOWER, lower),
+                         tt_hlo_build_bool(TT_HLO_UNIT_DIAGONAL, unit_diagonal),
+                         tt_hlo_build_enum(TT_HLO_TRANSPOSE_A, transpose)};
   return tt_hlo_build_one(b, TT_HLO_TRIANGULAR_SOLVE, operands, 2, attrs, 4, NULL);
 }

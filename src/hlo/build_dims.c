@@ -39,7 +39,8 @@ tt_hlo_dim *tt_hlo_dims_numbers(tt_hlo_build *b, const int64_t *numbers, size_t 
 }
 
 tt_hlo_value *tt_hlo_dim_value(tt_hlo_build *b, tt_hlo_dim dim, tt_dtype dtype) {
-  return dim.value != NULL ? tt_hlo_convert(b, dim.value, dtype) : tt_hlo_const_int(b, dtype, dim.size);
+  return dim.value != NULL ? tt_hlo_convert(b, dim.value, dtype)
+                           : tt_hlo_const_int(b, dtype, dim.size);
 }
 
 bool tt_hlo_dim_same(tt_hlo_dim x, tt_hlo_dim y) {
@@ -47,7 +48,8 @@ bool tt_hlo_dim_same(tt_hlo_dim x, tt_hlo_dim y) {
 }
 
 static tt_hlo_dim combine(tt_hlo_build *b, tt_hlo_code code, tt_hlo_dim x, tt_hlo_dim y) {
-  return dim_of_value(tt_hlo_op2(b, code, tt_hlo_dim_value(b, x, TT_S32), tt_hlo_dim_value(b, y, TT_S32)));
+  return dim_of_value(
+      tt_hlo_op2(b, code, tt_hlo_dim_value(b, x, TT_S32), tt_hlo_dim_value(b, y, TT_S32)));
 }
 
 static tt_hlo_dim number_or_overflow(tt_hlo_build *b, bool fits, int64_t size) {
@@ -106,7 +108,8 @@ bool tt_hlo_build_static(const tt_hlo_dim *dims, size_t rank) {
   return true;
 }
 
-tt_hlo_type tt_hlo_build_type_dims(tt_hlo_build *b, tt_dtype dtype, const tt_hlo_dim *dims, size_t rank) {
+tt_hlo_type tt_hlo_build_type_dims(tt_hlo_build *b, tt_dtype dtype, const tt_hlo_dim *dims,
+                                   size_t rank) {
   int64_t *sizes = tt_hlo_alloc(b, rank, sizeof *sizes);
   tt_hlo_type type = tt_hlo_scalar_type(dtype);
   if (sizes == NULL || (dims == NULL && rank != 0))

@@ -1,11 +1,13 @@
 #include "hlo/build_internal.h"
 
-tt_hlo_value *tt_hlo_compare(tt_hlo_build *b, tt_hlo_direction direction, tt_hlo_value *x, tt_hlo_value *y) {
+tt_hlo_value *tt_hlo_compare(tt_hlo_build *b, tt_hlo_direction direction, tt_hlo_value *x,
+                             tt_hlo_value *y) {
   tt_hlo_value *operands[] = {x, y};
   tt_dtype d = x->type.dtype;
-  tt_hlo_compare_type type = tt_dtype_is_signed(d)                             ? TT_HLO_COMPARE_SIGNED
-                             : tt_dtype_is_float(d) || tt_dtype_is_complex(d) ? TT_HLO_COMPARE_FLOAT
-                                                                               : TT_HLO_COMPARE_UNSIGNED;
+  tt_hlo_compare_type type = tt_dtype_is_signed(d) ? TT_HLO_COMPARE_SIGNED
+                             : tt_dtype_is_float(d) || tt_dtype_is_complex(d)
+                                 ? TT_HLO_COMPARE_FLOAT
+                                 : TT_HLO_COMPARE_UNSIGNED;
   tt_hlo_attr attrs[] = {tt_hlo_build_enum(TT_HLO_COMPARISON_DIRECTION, direction),
                          tt_hlo_build_enum(TT_HLO_COMPARE_TYPE, type)};
   return tt_hlo_build_one(b, TT_HLO_COMPARE, operands, 2, attrs, 2, NULL);
@@ -54,14 +56,17 @@ tt_hlo_value *tt_hlo_select(tt_hlo_build *b, tt_hlo_value *pred, tt_hlo_value *x
   return tt_hlo_build_one(b, TT_HLO_SELECT, operands, 3, NULL, 0, NULL);
 }
 
-tt_hlo_value *tt_hlo_clamp(tt_hlo_build *b, tt_hlo_value *low, tt_hlo_value *x, tt_hlo_value *high) {
+tt_hlo_value *tt_hlo_clamp(tt_hlo_build *b, tt_hlo_value *low, tt_hlo_value *x,
+                           tt_hlo_value *high) {
   tt_hlo_value *operands[] = {low, x, high};
   return tt_hlo_build_one(b, TT_HLO_CLAMP, operands, 3, NULL, 0, NULL);
 }
 
-tt_hlo_value *tt_hlo_reduce_precision(tt_hlo_build *b, tt_hlo_value *x, int exponent_bits, int mantissa_bits) {
-  tt_hlo_attr attrs[] = {{.name = TT_HLO_EXPONENT_BITS, .kind = TT_HLO_ATTR_I32, .i64 = exponent_bits},
-                         {.name = TT_HLO_MANTISSA_BITS, .kind = TT_HLO_ATTR_I32, .i64 = mantissa_bits}};
+tt_hlo_value *tt_hlo_reduce_precision(tt_hlo_build *b, tt_hlo_value *x, int exponent_bits,
+                                      int mantissa_bits) {
+  tt_hlo_attr attrs[] = {
+      {.name = TT_HLO_EXPONENT_BITS, .kind = TT_HLO_ATTR_I32, .i64 = exponent_bits},
+      {.name = TT_HLO_MANTISSA_BITS, .kind = TT_HLO_ATTR_I32, .i64 = mantissa_bits}};
   return tt_hlo_build_one(b, TT_HLO_REDUCE_PRECISION, &x, 1, attrs, 2, NULL);
 }
 

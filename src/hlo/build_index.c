@@ -2,22 +2,26 @@
 
 #include "hlo/build_internal.h"
 
-tt_hlo_value *tt_hlo_gather(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *indices, const tt_hlo_gather_dims *dims,
-                            const int64_t *slice_sizes, bool sorted) {
+tt_hlo_value *tt_hlo_gather(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *indices,
+                            const tt_hlo_gather_dims *dims, const int64_t *slice_sizes,
+                            bool sorted) {
   tt_hlo_gather_dims *copy = tt_hlo_alloc(b, 1, sizeof *copy);
   tt_hlo_value *operands[] = {x, indices};
   tt_hlo_attr attrs[3];
   if (copy == NULL)
     return b->poison;
   copy->offset_dims = tt_hlo_build_list(b, dims->offset_dims.items, dims->offset_dims.count);
-  copy->collapsed_slice_dims = tt_hlo_build_list(b, dims->collapsed_slice_dims.items, dims->collapsed_slice_dims.count);
+  copy->collapsed_slice_dims =
+      tt_hlo_build_list(b, dims->collapsed_slice_dims.items, dims->collapsed_slice_dims.count);
   copy->operand_batching_dims =
       tt_hlo_build_list(b, dims->operand_batching_dims.items, dims->operand_batching_dims.count);
-  copy->start_indices_batching_dims =
-      tt_hlo_build_list(b, dims->start_indices_batching_dims.items, dims->start_indices_batching_dims.count);
-  copy->start_index_map = tt_hlo_build_list(b, dims->start_index_map.items, dims->start_index_map.count);
+  copy->start_indices_batching_dims = tt_hlo_build_list(b, dims->start_indices_batching_dims.items,
+                                                        dims->start_indices_batching_dims.count);
+  copy->start_index_map =
+      tt_hlo_build_list(b, dims->start_index_map.items, dims->start_index_map.count);
   copy->index_vector_dim = dims->index_vector_dim;
-  attrs[0] = (tt_hlo_attr){.name = TT_HLO_DIMENSION_NUMBERS, .kind = TT_HLO_ATTR_GATHER, .dims = copy};
+  attrs[0] =
+      (tt_hlo_attr){.name = TT_HLO_DIMENSION_NUMBERS, .kind = TT_HLO_ATTR_GATHER, .dims = copy};
   attrs[1] = tt_hlo_build_i64s(b, TT_HLO_SLICE_SIZES, slice_sizes, (size_t)x->type.rank);
   attrs[2] = tt_hlo_build_bool(TT_HLO_INDICES_ARE_SORTED, sorted);
   return tt_hlo_build_one(b, TT_HLO_GATHER, operands, 2, attrs, 3, NULL);
@@ -25,12 +29,18 @@ tt_hlo_value *tt_hlo_gather(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *indi
 
 static tt_hlo_code combine_code(tt_hlo_combine combine) {
   switch (combine) {
-    case TT_HLO_COMBINE_ADD: return TT_HLO_ADD;
-    case TT_HLO_COMBINE_MUL: return TT_HLO_MULTIPLY;
-    case TT_HLO_COMBINE_MIN: return TT_HLO_MINIMUM;
-    case TT_HLO_COMBINE_MAX: return TT_HLO_MAXIMUM;
-    case TT_HLO_COMBINE_AND: return TT_HLO_AND;
-    default: return TT_HLO_OR;
+    case TT_HLO_COMBINE_ADD:
+      return TT_HLO_ADD;
+    case TT_HLO_COMBINE_MUL:
+      return TT_HLO_MULTIPLY;
+    case TT_HLO_COMBINE_MIN:
+      return TT_HLO_MINIMUM;
+    case TT_HLO_COMBINE_MAX:
+      return TT_HLO_MAXIMUM;
+    case TT_HLO_COMBINE_AND:
+      return TT_HLO_AND;
+    default:
+      return TT_HLO_OR;
   }
 }
 
@@ -47,23 +57,28 @@ static tt_hlo_region *combine_region(tt_hlo_build *b, tt_hlo_combine combine, tt
   return region;
 }
 
-tt_hlo_value *tt_hlo_scatter(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *indices, tt_hlo_value *updates,
-                             const tt_hlo_scatter_dims *dims, tt_hlo_combine combine, bool sorted, bool unique) {
+tt_hlo_value *tt_hlo_scatter(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *indices,
+                             tt_hlo_value *updates, const tt_hlo_scatter_dims *dims,
+                             tt_hlo_combine combine, bool sorted, bool unique) {
   tt_hlo_scatter_dims *copy = tt_hlo_alloc(b, 1, sizeof *copy);
   tt_hlo_value *operands[] = {x, indices, updates}, *result = b->poison;
   tt_hlo_attr attrs[3];
   tt_hlo_region *region;
   if (copy == NULL)
     return b->poison;
-  copy->update_window_dims = tt_hlo_build_list(b, dims->update_window_dims.items, dims->update_window_dims.count);
-  copy->inserted_window_dims = tt_hlo_build_list(b, dims->inserted_window_dims.items, dims->inserted_window_dims.count);
-  copy->input_batching_dims = tt_hlo_build_list(b, dims->input_batching_dims.items, dims->input_batching_dims.count);
-  copy->scatter_indices_batching_dims =
-      tt_hlo_build_list(b, dims->scatter_indices_batching_dims.items, dims->scatter_indices_batching_dims.count);
-  copy->scatter_dims_to_operand_dims =
-      tt_hlo_build_list(b, dims->scatter_dims_to_operand_dims.items, dims->scatter_dims_to_operand_dims.count);
+  copy->update_window_dims =
+      tt_hlo_build_list(b, dims->update_window_dims.items, dims->update_window_dims.count);
+  copy->inserted_window_dims =
+      tt_hlo_build_list(b, dims->inserted_window_dims.items, dims->inserted_window_dims.count);
+  copy->input_batching_dims =
+      tt_hlo_build_list(b, dims->input_batching_dims.items, dims->input_batching_dims.count);
+  copy->scatter_indices_batching_dims = tt_hlo_build_list(
+      b, dims->scatter_indices_batching_dims.items, dims->scatter_indices_batching_dims.count);
+  copy->scatter_dims_to_operand_dims = tt_hlo_build_list(
+      b, dims->scatter_dims_to_operand_dims.items, dims->scatter_dims_to_operand_dims.count);
   copy->index_vector_dim = dims->index_vector_dim;
-  attrs[0] = (tt_hlo_attr){.name = TT_HLO_SCATTER_DIMENSION_NUMBERS, .kind = TT_HLO_ATTR_SCATTER, .dims = copy};
+  attrs[0] = (tt_hlo_attr){
+      .name = TT_HLO_SCATTER_DIMENSION_NUMBERS, .kind = TT_HLO_ATTR_SCATTER, .dims = copy};
   attrs[1] = tt_hlo_build_bool(TT_HLO_INDICES_ARE_SORTED, sorted);
   attrs[2] = tt_hlo_build_bool(TT_HLO_UNIQUE_INDICES, unique);
   region = combine_region(b, combine, x->type.dtype);
@@ -73,7 +88,8 @@ tt_hlo_value *tt_hlo_scatter(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *ind
 
 tt_hlo_value *tt_hlo_take(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *indices, int axis) {
   size_t rank = (size_t)x->type.rank, index_rank = (size_t)indices->type.rank;
-  int64_t *offset = tt_hlo_alloc(b, rank, sizeof *offset), *sizes = tt_hlo_alloc(b, rank, sizeof *sizes);
+  int64_t *offset = tt_hlo_alloc(b, rank, sizeof *offset),
+          *sizes = tt_hlo_alloc(b, rank, sizeof *sizes);
   int64_t collapsed = axis;
   tt_hlo_gather_dims dims = {0};
   if (offset == NULL || sizes == NULL || axis < 0 || (size_t)axis >= rank)
@@ -90,13 +106,15 @@ tt_hlo_value *tt_hlo_take(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *indice
   return tt_hlo_gather(b, x, indices, &dims, sizes, false);
 }
 
-/* Full index vectors, [count, rank] i32 or i64: position of each element of `index`, with `axis` replaced by it. */
+/* Full index vectors, [count, rank] i32 or i64: position of each element of `index`, with `axis`
+ * replaced by it. */
 static tt_hlo_value *full_indices(tt_hlo_build *b, tt_hlo_value *index, int axis) {
   size_t rank = (size_t)index->type.rank;
   tt_hlo_dim *dims = tt_hlo_dims_of(b, index);
   tt_hlo_value **parts = tt_hlo_alloc(b, rank, sizeof *parts);
   for (size_t i = 0; parts != NULL && i < rank; i++) {
-    tt_hlo_value *part = (int)i == axis ? index : tt_hlo_iota(b, index->type.dtype, dims, rank, (int)i);
+    tt_hlo_value *part =
+        (int)i == axis ? index : tt_hlo_iota(b, index->type.dtype, dims, rank, (int)i);
     parts[i] = tt_hlo_unsqueeze(b, part, (int)rank);
   }
   return parts != NULL ? tt_hlo_concat(b, parts, rank, (int)rank) : b->poison;
@@ -124,8 +142,8 @@ tt_hlo_value *tt_hlo_take_along(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *
   return tt_hlo_gather(b, x, full_indices(b, index, axis), &dims, sizes, false);
 }
 
-tt_hlo_value *tt_hlo_put_along(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *index, tt_hlo_value *updates, int axis,
-                               tt_hlo_combine combine) {
+tt_hlo_value *tt_hlo_put_along(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *index,
+                               tt_hlo_value *updates, int axis, tt_hlo_combine combine) {
   size_t rank = (size_t)x->type.rank;
   tt_hlo_scatter_dims dims = {0};
   if (index->type.rank != x->type.rank || rank == 0)

@@ -19,12 +19,17 @@ static tt_hlo_value *scalar_value(tt_low_ctx *ctx, const tt_low_scalar *scalar, 
   return tt_hlo_const_complex(ctx->b, dtype, scalar->real, scalar->imag);
 }
 
-tt_hlo_value *tt_low_number(tt_low_ctx *ctx, const tt_low_value *arg, tt_dtype dtype, double otherwise) {
+tt_hlo_value *tt_low_number(tt_low_ctx *ctx, const tt_low_value *arg, tt_dtype dtype,
+                            double otherwise) {
   switch (arg->kind) {
-    case TT_LOW_TENSOR: return tt_hlo_convert(ctx->b, arg->tensor, dtype);
-    case TT_LOW_SCALAR: return scalar_value(ctx, &arg->scalar, dtype);
-    case TT_LOW_NONE: return tt_hlo_const(ctx->b, dtype, otherwise);
-    default: return tt_hlo_fail(ctx->b, TT_INVALID_ARGUMENT, "expected a number");
+    case TT_LOW_TENSOR:
+      return tt_hlo_convert(ctx->b, arg->tensor, dtype);
+    case TT_LOW_SCALAR:
+      return scalar_value(ctx, &arg->scalar, dtype);
+    case TT_LOW_NONE:
+      return tt_hlo_const(ctx->b, dtype, otherwise);
+    default:
+      return tt_hlo_fail(ctx->b, TT_INVALID_ARGUMENT, "expected a number");
   }
 }
 
@@ -44,7 +49,8 @@ double tt_low_double(tt_low_ctx *ctx, const tt_low_value *arg, double otherwise)
 int64_t tt_low_int(tt_low_ctx *ctx, const tt_low_value *arg, int64_t otherwise) {
   if (!is_number(ctx, arg))
     return otherwise;
-  return arg->scalar.dtype == TT_F64 || arg->scalar.dtype == TT_C128 ? (int64_t)arg->scalar.real : arg->scalar.i;
+  return arg->scalar.dtype == TT_F64 || arg->scalar.dtype == TT_C128 ? (int64_t)arg->scalar.real
+                                                                     : arg->scalar.i;
 }
 
 bool tt_low_bool(tt_low_ctx *ctx, const tt_low_value *arg, bool otherwise) {
@@ -56,7 +62,8 @@ tt_dtype tt_low_dtype(const tt_low_value *arg, tt_dtype otherwise) {
 }
 
 bool tt_low_scalar_is(const tt_low_value *arg, double value) {
-  return arg->kind == TT_LOW_SCALAR && arg->scalar.value == NULL && arg->scalar.real == value && arg->scalar.imag == 0;
+  return arg->kind == TT_LOW_SCALAR && arg->scalar.value == NULL && arg->scalar.real == value &&
+         arg->scalar.imag == 0;
 }
 
 const int64_t *tt_low_ints(tt_low_ctx *ctx, const tt_low_value *arg, size_t *out_count) {
@@ -71,7 +78,8 @@ const int64_t *tt_low_ints(tt_low_ctx *ctx, const tt_low_value *arg, size_t *out
   return ints;
 }
 
-const int64_t *tt_low_ints_of(tt_low_ctx *ctx, const tt_low_value *arg, size_t count, int64_t otherwise) {
+const int64_t *tt_low_ints_of(tt_low_ctx *ctx, const tt_low_value *arg, size_t count,
+                              int64_t otherwise) {
   size_t given;
   const int64_t *ints = tt_low_ints(ctx, arg, &given);
   int64_t *all = tt_hlo_alloc(ctx->b, count, sizeof *all);

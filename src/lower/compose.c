@@ -2,14 +2,15 @@
 
 #include "lower/rule.h"
 
-/* One axis of a broadcast: 1 gives way, equal sizes stay, an unknown size wins over 1 and meets a number as it. */
+/* One axis of a broadcast: 1 gives way, equal sizes stay, an unknown size wins over 1 and meets a
+ * number as it. */
 static tt_hlo_dim join_dims(tt_low_ctx *ctx, tt_hlo_dim x, tt_hlo_dim y) {
   if (x.value == NULL && x.size == 1)
     return y;
   if ((y.value == NULL && y.size == 1) || x.value != NULL || y.value != NULL || x.size == y.size)
     return x.value != NULL && y.value == NULL && y.size != 1 ? y : x;
-  tt_hlo_fail(ctx->b, TT_INVALID_ARGUMENT, "sizes %lld and %lld do not broadcast", (long long)x.size,
-              (long long)y.size);
+  tt_hlo_fail(ctx->b, TT_INVALID_ARGUMENT, "sizes %lld and %lld do not broadcast",
+              (long long)x.size, (long long)y.size);
   return x;
 }
 
@@ -20,7 +21,8 @@ void tt_low_broadcast_n(tt_low_ctx *ctx, tt_hlo_value **xs, size_t count) {
   for (size_t i = 0; i < count; i++) {
     rank = (size_t)xs[i]->type.rank > rank ? (size_t)xs[i]->type.rank : rank;
     for (int axis = 0; same && axis < xs[i]->type.rank; axis++)
-      same = xs[i]->type.rank == xs[0]->type.rank && xs[i]->type.dims[axis] == xs[0]->type.dims[axis] &&
+      same = xs[i]->type.rank == xs[0]->type.rank &&
+             xs[i]->type.dims[axis] == xs[0]->type.dims[axis] &&
              xs[i]->type.dims[axis] != TT_HLO_DYNAMIC;
     same = same && xs[i]->type.rank == xs[0]->type.rank;
   }
@@ -57,7 +59,8 @@ void tt_low_check(tt_low_ctx *ctx, tt_hlo_value *ok, tt_code code, const char *m
 
 /* ---- random numbers ---- */
 
-/* The state of this draw: the call's own state with the offset moved past the blocks drawn before. */
+/* The state of this draw: the call's own state with the offset moved past the blocks drawn before.
+ */
 static tt_hlo_value *draw_state(tt_low_ctx *ctx) {
   int64_t moved[2] = {0, ctx->rng_blocks};
   if (ctx->rng_blocks == 0)
@@ -65,16 +68,19 @@ static tt_hlo_value *draw_state(tt_low_ctx *ctx) {
   return tt_hlo_add(ctx->b, ctx->rng_state, tt_hlo_const_i64s(ctx->b, TT_U64, moved, 2));
 }
 
-tt_hlo_value *tt_low_random_bits(tt_low_ctx *ctx, tt_dtype dtype, const tt_hlo_dim *dims, size_t rank) {
+tt_hlo_value *tt_low_random_bits(tt_low_ctx *ctx, tt_dtype dtype, const tt_hlo_dim *dims,
+                                 size_t rank) {
   tt_hlo_value *state, *bits;
   int64_t *sizes = tt_hlo_alloc(ctx->b, rank, sizeof *sizes), count = 1;
   if (sizes == NULL || (dims == NULL && rank != 0))
     return ctx->b->poison;
   if (ctx->rng_state == NULL)
-    return tt_hlo_fail(ctx->b, TT_INTERNAL, "%s draws random bits but is not marked RANDOM", ctx->rule->overload);
+    return tt_hlo_fail(ctx->b, TT_INTERNAL, "%s draws random bits but is not marked RANDOM",
+                       ctx->rule->overload);
   for (size_t i = 0; i < rank; i++) {
     if (dims[i].value != NULL)
-      return tt_hlo_fail(ctx->b, TT_UNIMPLEMENTED, "%s: random numbers of an unknown size", ctx->rule->overload);
+      return tt_hlo_fail(ctx->b, TT_UNIMPLEMENTED, "%s: random numbers of an unknown size",
+                         ctx->rule->overload);
     sizes[i] = dims[i].size;
     count *= dims[i].size;
   }
@@ -83,7 +89,8 @@ tt_hlo_value *tt_low_random_bits(tt_low_ctx *ctx, tt_dtype dtype, const tt_hlo_d
   return bits;
 }
 
-tt_hlo_value *tt_low_random_uniform(tt_low_ctx *ctx, tt_dtype dtype, const tt_hlo_dim *dims, size_t rank) {
+tt_hlo_value *tt_low_random_uniform(tt_low_ctx *ctx, tt_dtype dtype, const tt_hlo_dim *dims,
+                                    size_t rank) {
   tt_hlo_build *b = ctx->b;
   bool wide = dtype == TT_F64;
   tt_hlo_value *bits = tt_low_random_bits(ctx, wide ? TT_U64 : TT_U32, dims, rank);
@@ -93,14 +100,16 @@ tt_hlo_value *tt_low_random_uniform(tt_low_ctx *ctx, tt_dtype dtype, const tt_hl
 }
 
 /* Two normals of two uniforms: sqrt(-2 ln(1 - u)) times cos and sin of 2 pi v; 1 - u is never 0. */
-tt_hlo_value *tt_low_random_normal(tt_low_ctx *ctx, tt_dtype dtype, const tt_hlo_dim *dims, size_t rank) {
+tt_hlo_value *tt_low_random_normal(tt_low_ctx *ctx, tt_dtype dtype, const tt_hlo_dim *dims,
+                                   size_t rank) {
   tt_hlo_build *b = ctx->b;
   tt_hlo_dim count = tt_hlo_dims_product(b, dims, 0, (int)rank), half;
   tt_hlo_value *u, *v, *radius, *angle, *parts[2], *flat;
   tt_dtype compute = dtype == TT_F64 ? TT_F64 : TT_F32;
   half = tt_hlo_dim_number((count.size + 1) / 2);
   if (count.value != NULL)
-    return tt_hlo_fail(b, TT_UNIMPLEMENTED, "%s: random numbers of an unknown size", ctx->rule->overload);
+    return tt_hlo_fail(b, TT_UNIMPLEMENTED, "%s: random numbers of an unknown size",
+                       ctx->rule->overload);
   u = tt_low_random_uniform(ctx, compute, &half, 1);
   v = tt_low_random_uniform(ctx, compute, &half, 1);
   radius = tt_hlo_log1p(b, tt_hlo_neg(b, u));

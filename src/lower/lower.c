@@ -63,10 +63,12 @@ static tt_error *check_dims(const tt_low_ctx *ctx, size_t i, const tt_hlo_type *
 }
 
 static tt_error *settle_result(tt_low_ctx *ctx, size_t i, tt_low_value *result) {
-  if (result->kind == TT_LOW_NONE || ctx->wanted_count == 0 || ctx->wanted[i].token) /* token: no tensor is wanted */
+  if (result->kind == TT_LOW_NONE || ctx->wanted_count == 0 ||
+      ctx->wanted[i].token) /* token: no tensor is wanted */
     return NULL;
   if (result->kind != TT_LOW_TENSOR)
-    return tt_error_new(TT_INTERNAL, "%s: the rule's result %zu is no tensor", ctx->rule->overload, i);
+    return tt_error_new(TT_INTERNAL, "%s: the rule's result %zu is no tensor", ctx->rule->overload,
+                        i);
   result->tensor = tt_hlo_convert(ctx->b, result->tensor, ctx->wanted[i].dtype);
   return ctx->b->err != NULL ? NULL : check_dims(ctx, i, &result->tensor->type);
 }
@@ -78,16 +80,18 @@ static tt_error *take_mistake(tt_low_ctx *ctx) {
   return tt_error_wrap_take(err, "%s", ctx->rule->overload);
 }
 
-static tt_error *run_rule(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *run_rule(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                          tt_low_value *results) {
   memset(results, 0, ctx->results_capacity * sizeof *results);
   TT_RETURN_IF_ERROR(ctx->rule->lower(ctx, args, args_count, results));
   if (ctx->results_count > ctx->results_capacity)
-    return tt_error_new(TT_INTERNAL, "%s: %zu results, room for %zu", ctx->rule->overload, ctx->results_count,
-                        ctx->results_capacity);
+    return tt_error_new(TT_INTERNAL, "%s: %zu results, room for %zu", ctx->rule->overload,
+                        ctx->results_count, ctx->results_capacity);
   return NULL;
 }
 
-tt_error *tt_low_lower(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+tt_error *tt_low_lower(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                       tt_low_value *results) {
   ctx->results_count = ctx->wanted_count != 0 ? ctx->wanted_count : 1;
   tt_error *err = run_rule(ctx, args, args_count, results);
   for (size_t i = 0; err == NULL && i < ctx->results_count && ctx->b->err == NULL; i++)
@@ -99,11 +103,13 @@ tt_error *tt_low_lower(tt_low_ctx *ctx, const tt_low_value *args, size_t args_co
   return err != NULL ? err : take_mistake(ctx);
 }
 
-tt_error *tt_low_call(tt_low_ctx *ctx, const char *overload, const tt_low_value *args, size_t args_count,
-                      const tt_hlo_type *wanted, size_t wanted_count, tt_low_value *results) {
+tt_error *tt_low_call(tt_low_ctx *ctx, const char *overload, const tt_low_value *args,
+                      size_t args_count, const tt_hlo_type *wanted, size_t wanted_count,
+                      tt_low_value *results) {
   const tt_low_rule *rule = ctx->rule;
   const tt_hlo_type *outer = ctx->wanted;
-  size_t outer_count = ctx->wanted_count, results_count = ctx->results_count, capacity = ctx->results_capacity;
+  size_t outer_count = ctx->wanted_count, results_count = ctx->results_count,
+         capacity = ctx->results_capacity;
   tt_error *err;
   ctx->rule = tt_low_rule_find(overload);
   if (ctx->rule == NULL) {

@@ -38,7 +38,8 @@ static int promote_some(int a, int b) {
   return a == NOTHING ? b : b == NOTHING ? a : (int)tt_low_promote2((tt_dtype)a, (tt_dtype)b);
 }
 
-/* Tensors with dims outrank scalars unless the scalar is of a higher category. Source: torch.result_type. */
+/* Tensors with dims outrank scalars unless the scalar is of a higher category. Source:
+ * torch.result_type. */
 static int combine_categories(int higher, int lower) {
   if (higher == NOTHING || lower == NOTHING)
     return higher == NOTHING ? lower : higher;

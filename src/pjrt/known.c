@@ -42,8 +42,8 @@ static const known rows[] = {
      .variables = {{"TF_CPP_MIN_LOG_LEVEL", "3", ALWAYS}},
      /* Otherwise max, min and clamp lose NaN. */
      .overrides = {{"xla_cpu_enable_fast_min_max", true, false}},
-     /* Measured on one op: compiles in 12 ms instead of 20, runs as fast. Programs with a scatter or
-      * many ops compile and run slower this way. */
+     /* Measured on one op: compiles in 12 ms instead of 20, runs as fast. Programs with a scatter
+      * or many ops compile and run slower this way. */
      .quick = {{"xla_cpu_use_fusion_emitters", true, false},
                {"xla_backend_optimization_level", false, 1}},
      /* A maximum over rows runs ten times faster this way. */

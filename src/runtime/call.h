@@ -23,23 +23,25 @@ typedef enum tt_rt_arg_kind {
 typedef struct tt_rt_arg tt_rt_arg;
 struct tt_rt_arg {
   tt_rt_arg_kind kind;
-  bool wrapped;         /* HOST_SCALAR: a Python number in disguise */
-  bool fixed;           /* SCALAR: an int or bool of the schema: never promoted */
-  tt_dtype dtype;       /* SCALAR: PRED S64 F64 C128; HOST_SCALAR: the tensor's; DTYPE */
-  int64_t i;            /* SCALAR, HOST_SCALAR of an integer dtype; OTHER: any number that tells two apart */
-  double real, imag;    /* SCALAR, HOST_SCALAR: `real` filled for integers too */
+  bool wrapped;   /* HOST_SCALAR: a Python number in disguise */
+  bool fixed;     /* SCALAR: an int or bool of the schema: never promoted */
+  tt_dtype dtype; /* SCALAR: PRED S64 F64 C128; HOST_SCALAR: the tensor's; DTYPE */
+  int64_t i; /* SCALAR, HOST_SCALAR of an integer dtype; OTHER: any number that tells two apart */
+  double real, imag; /* SCALAR, HOST_SCALAR: `real` filled for integers too */
   tt_rt_tensor tensor;
-  size_t count;         /* LIST */
+  size_t count; /* LIST */
   const tt_rt_arg *items;
-  const char *string;   /* STRING */
+  const char *string; /* STRING */
 };
 
 typedef struct tt_rt_result {
   tt_rt_storage *storage; /* new, the caller's; NULL: no tensor, or it went to the target */
   tt_dtype dtype;
   int32_t rank;
-  const int64_t *sizes, *strides; /* live until the program leaves the cache, at least until the next call */
-  int64_t rows;           /* of a counted result: its true size along axis 0; the value of an int result; else -1 */
+  const int64_t *sizes,
+      *strides; /* live until the program leaves the cache, at least until the next call */
+  int64_t rows; /* of a counted result: its true size along axis 0; the value of an int result; else
+                   -1 */
 } tt_rt_result;
 
 typedef struct tt_rt_rng {
@@ -51,13 +53,14 @@ typedef struct tt_rt_call {
   tt_rt_device *device;
   const tt_rt_arg *args;
   size_t args_count;
-  /* In-place and out= forms: where result i goes, or a NULL storage for a new tensor. NULL when targets_count is 0. */
+  /* In-place and out= forms: where result i goes, or a NULL storage for a new tensor. NULL when
+   * targets_count is 0. */
   const tt_rt_tensor *targets;
   size_t targets_count;
   tt_rt_result *results; /* [results_capacity] */
   size_t results_capacity, results_count;
-  tt_rt_rng *rng;        /* of RANDOM rules */
-  void *context;         /* handed to the host's functions */
+  tt_rt_rng *rng; /* of RANDOM rules */
+  void *context;  /* handed to the host's functions */
 } tt_rt_call;
 
 /* Runs the call. On error nothing has been written. */

@@ -1,7 +1,9 @@
 #include "runtime/internal.h"
 
-/* The one operation that is the runtime's own: a copy between views, with conversion and broadcast. */
-static tt_error *lower_copy(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* The one operation that is the runtime's own: a copy between views, with conversion and broadcast.
+ */
+static tt_error *lower_copy(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                            tt_low_value *results) {
   size_t rank;
   const tt_hlo_dim *dims = tt_low_wanted_dims(ctx, 0, &rank);
   tt_hlo_value *value;

@@ -55,7 +55,8 @@ tt_error *tt_rt_open(const tt_rt_options *options, tt_rt **out_rt) {
   rt->host = options->host;
   rt->precision = TT_HLO_PRECISION_HIGHEST;
   rt->default_dtype = TT_F32;
-  TT_TRY(tt_pj_plugin_open(options->plugin, options->dirs, options->dirs_count, TT_PJ_USE_DEVICES, &rt->plugin));
+  TT_TRY(tt_pj_plugin_open(options->plugin, options->dirs, options->dirs_count, TT_PJ_USE_DEVICES,
+                           &rt->plugin));
   TT_TRY(tt_pj_client_create(rt->plugin, NULL, 0, &rt->client));
   rt->platform = copy_text(tt_pj_client_platform_name(rt->client));
   rt->platform_version = copy_text(tt_pj_client_platform_version(rt->client));
@@ -80,7 +81,8 @@ static void free_families(tt_rt *rt) {
 
 static void free_executables(tt_rt *rt) {
   size_t position = 0;
-  for (tt_rt_executable *executable; (executable = tt_map_next(&rt->executables, &position)) != NULL;) {
+  for (tt_rt_executable *executable;
+       (executable = tt_map_next(&rt->executables, &position)) != NULL;) {
     tt_pj_executable_free(executable->raw);
     free(executable);
   }
@@ -134,7 +136,8 @@ tt_rt_mode tt_rt_mode_get(const tt_rt *rt) { return (tt_rt_mode)atomic_load(&rt-
 tt_error *tt_rt_mode_set(tt_rt *rt, tt_rt_mode mode) {
   tt_error *first = NULL;
   if (mode == TT_RT_DEFERRED)
-    return tt_error_new(TT_UNIMPLEMENTED, "the deferred eager mode (DEFER_AND_FUSE) is not built yet; use strict");
+    return tt_error_new(TT_UNIMPLEMENTED,
+                        "the deferred eager mode (DEFER_AND_FUSE) is not built yet; use strict");
   for (size_t i = 0; i < rt->devices_count; i++) {
     tt_error *err = tt_rt_synchronize(&rt->devices[i]);
     if (first == NULL)
@@ -147,8 +150,12 @@ tt_error *tt_rt_mode_set(tt_rt *rt, tt_rt_mode mode) {
 }
 
 void tt_rt_check_nans_set(tt_rt *rt, bool on) { atomic_store(&rt->check_nans, on); }
-tt_hlo_precision tt_rt_precision_get(const tt_rt *rt) { return (tt_hlo_precision)atomic_load(&rt->precision); }
-void tt_rt_precision_set(tt_rt *rt, tt_hlo_precision precision) { atomic_store(&rt->precision, precision); }
+tt_hlo_precision tt_rt_precision_get(const tt_rt *rt) {
+  return (tt_hlo_precision)atomic_load(&rt->precision);
+}
+void tt_rt_precision_set(tt_rt *rt, tt_hlo_precision precision) {
+  atomic_store(&rt->precision, precision);
+}
 void tt_rt_default_dtype_set(tt_rt *rt, tt_dtype dtype) { atomic_store(&rt->default_dtype, dtype); }
 
 /* ---- waiting ---- */
@@ -227,7 +234,8 @@ void tt_rt_account(tt_rt_storage *storage, int sign) {
     memory->peak = memory->allocated;
 }
 
-/* Executables go when no program uses one: while another thread runs a stale program, they stay until the next time. */
+/* Executables go when no program uses one: while another thread runs a stale program, they stay
+ * until the next time. */
 static bool executables_are_used(const tt_rt *rt) {
   size_t position = 0;
   for (const tt_rt_executable *e; (e = tt_map_next(&rt->executables, &position)) != NULL;)

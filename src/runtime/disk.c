@@ -1,7 +1,9 @@
-/* The on-disk tier of the program cache: one file per executable, named by the hash of all that it depends on.
+/* The on-disk tier of the program cache: one file per executable, named by the hash of all that it
+ * depends on.
  *
- * A file is a header (magic, checksum) and what the plugin serialized. One that is cut short, changed, or refused by the
- * plugin is deleted and the program compiled again: the cache can make nothing fail. */
+ * A file is a header (magic, checksum) and what the plugin serialized. One that is cut short,
+ * changed, or refused by the plugin is deleted and the program compiled again: the cache can make
+ * nothing fail. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +46,9 @@ tt_error *tt_rt_disk_open(tt_rt *rt, const char *folder) {
     TT_TRY(tt_error_no_memory(strlen(folder)));
   tt_pj_plugin_version(rt->plugin, &major, &minor);
   stat(tt_pj_plugin_path(rt->plugin), &info); /* unreadable: zeros, as before */
-  tt_bytes_printf(&identity, "%s %lld %lld %d.%d %s %s ", tt_pj_plugin_path(rt->plugin), (long long)info.st_size,
-                  (long long)info.st_mtime, major, minor, rt->platform, rt->platform_version);
+  tt_bytes_printf(&identity, "%s %lld %lld %d.%d %s %s ", tt_pj_plugin_path(rt->plugin),
+                  (long long)info.st_size, (long long)info.st_mtime, major, minor, rt->platform,
+                  rt->platform_version);
   tt_bytes_text(&identity, flags != NULL ? flags : "");
   add_processor(&identity);
   TT_TRY(tt_bytes_status(&identity));
@@ -76,9 +79,11 @@ static tt_error *load(tt_rt *rt, const char *path, tt_pj_executable **out_raw) {
     TT_TRY(tt_error_new(TT_DATA_LOSS, "%s: cut short", path));
   memcpy(&head, file.data, sizeof head);
   tt_hash128(file.data + sizeof head, file.size - sizeof head, checksum);
-  if (memcmp(head.magic, magic, sizeof magic) != 0 || memcmp(head.checksum, checksum, sizeof checksum) != 0)
+  if (memcmp(head.magic, magic, sizeof magic) != 0 ||
+      memcmp(head.checksum, checksum, sizeof checksum) != 0)
     TT_TRY(tt_error_new(TT_DATA_LOSS, "%s: not as it was written", path));
-  TT_TRY(tt_pj_executable_load(rt->client, file.data + sizeof head, file.size - sizeof head, NULL, 0, out_raw));
+  TT_TRY(tt_pj_executable_load(rt->client, file.data + sizeof head, file.size - sizeof head, NULL,
+                               0, out_raw));
 out:
   tt_bytes_free(&file);
   return err;
@@ -117,7 +122,8 @@ void tt_rt_disk_store(tt_rt *rt, const uint64_t key[2], const tt_pj_executable *
   path_of(rt, key, path, sizeof path);
   TT_TRY(tt_file_write(path, file.data, file.size));
 out:
-  tt_error_free(err); /* a full disk or a plugin that cannot serialize costs the cache, nothing else */
+  tt_error_free(
+      err); /* a full disk or a plugin that cannot serialize costs the cache, nothing else */
   tt_bytes_free(&code);
   tt_bytes_free(&file);
 }

@@ -19,11 +19,13 @@ typedef struct tt_rt_meta {
 } tt_rt_meta;
 
 typedef struct tt_rt_host {
-  /* The results of a call without running it, `out_metas` in the arena. None (NULL, 0) where there is no meta
-   * kernel: the rule's own types then count. Called without any lock, once for each new program. */
-  tt_error *(*meta)(struct tt_rt_call *call, tt_arena *arena, tt_rt_meta **out_metas, size_t *out_count);
-  /* "file.py:12 in forward" of the user's code that runs now, NULL if unknown. Debug mode only. Copied by the caller
-   * at once. */
+  /* The results of a call without running it, `out_metas` in the arena. None (NULL, 0) where there
+   * is no meta kernel: the rule's own types then count. Called without any lock, once for each new
+   * program. */
+  tt_error *(*meta)(struct tt_rt_call *call, tt_arena *arena, tt_rt_meta **out_metas,
+                    size_t *out_count);
+  /* "file.py:12 in forward" of the user's code that runs now, NULL if unknown. Debug mode only.
+   * Copied by the caller at once. */
   const char *(*user_line)(void);
 } tt_rt_host;
 

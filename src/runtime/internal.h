@@ -13,16 +13,16 @@ enum { TT_RT_BASE_RANK = 8 }; /* a buffer has at most so many dims; more are fla
 struct tt_rt_storage {
   _Atomic int64_t references;
   tt_rt_device *device;
-  int64_t size;         /* bytes, as PyTorch counts them */
+  int64_t size; /* bytes, as PyTorch counts them */
   /* locked by rt->lock from here on */
   tt_pj_buffer *buffer; /* NULL: unspecified content */
   tt_dtype dtype;       /* of the buffer */
   int32_t rank;
   int64_t dims[TT_RT_BASE_RANK];
-  const char *op;       /* that made the content, for messages; static */
+  const char *op;                 /* that made the content, for messages; static */
   tt_rt_storage *next, *previous; /* in device->storages */
-  uint64_t mark;        /* of the call that met it last: serial of the call... */
-  uint32_t mark_index;  /* ...and its number there */
+  uint64_t mark;                  /* of the call that met it last: serial of the call... */
+  uint32_t mark_index;            /* ...and its number there */
 };
 
 struct tt_rt_device {
@@ -47,42 +47,49 @@ struct tt_rt {
   tt_map families;    /* key without scalar values -> tt_rt_family */
   tt_map executables; /* program text -> tt_rt_executable */
   tt_rt_stats stats;
-  uint64_t serial;    /* of calls: see tt_rt_storage.mark */
+  uint64_t serial; /* of calls: see tt_rt_storage.mark */
   _Atomic int mode, precision, default_dtype;
   _Atomic bool check_nans;
-  char *cache_folder;     /* on-disk tier; NULL: none. Set at the start */
-  uint64_t identity[2];   /* hash of plugin, flags and processor */
+  char *cache_folder;   /* on-disk tier; NULL: none. Set at the start */
+  uint64_t identity[2]; /* hash of plugin, flags and processor */
   char *dump_folder;
   int64_t dumps;
 };
 
 /* ---- view.c ---- */
 
-/* The tensor `view` of a storage whose content is `base` (any dims; its dtype is the buffer's), as a value of
- * view->sizes. `offset`, if not NULL, is the view's offset at run time, a scalar i32; then tt_rt_view_moves. */
-tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *offset);
-/* The storage's content after `value` (of the view's dtype and sizes) is written to `view`; dtype is the view's. */
-tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *value,
-                               tt_hlo_value *offset);
-/* Whether the view could stand at another offset in the same program: its storage has a buffer of the same dtype, in
- * which the view is a slice. */
+/* The tensor `view` of a storage whose content is `base` (any dims; its dtype is the buffer's), as
+ * a value of view->sizes. `offset`, if not NULL, is the view's offset at run time, a scalar i32;
+ * then tt_rt_view_moves. */
+tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view,
+                              tt_hlo_value *offset);
+/* The storage's content after `value` (of the view's dtype and sizes) is written to `view`; dtype
+ * is the view's. */
+tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view,
+                               tt_hlo_value *value, tt_hlo_value *offset);
+/* Whether the view could stand at another offset in the same program: its storage has a buffer of
+ * the same dtype, in which the view is a slice. */
 bool tt_rt_view_moves(const tt_rt_tensor *view);
-/* `value` in the order that `strides` give it in memory: what a storage that it fills alone holds. */
-tt_hlo_value *tt_rt_view_store(tt_hlo_build *b, tt_hlo_value *value, const int64_t *sizes, const int64_t *strides);
+/* `value` in the order that `strides` give it in memory: what a storage that it fills alone holds.
+ */
+tt_hlo_value *tt_rt_view_store(tt_hlo_build *b, tt_hlo_value *value, const int64_t *sizes,
+                               const int64_t *strides);
 /* Whether the view is the whole storage, each element once. */
 bool tt_rt_view_covers(const tt_rt_tensor *view, int64_t storage_size);
 void tt_rt_view_contiguous_strides(const int64_t *sizes, int32_t rank, int64_t *out_strides);
 
 /* ---- key.c: what a call looks like ---- */
 
-typedef struct tt_rt_slot { /* a number that could be a parameter: a scalar argument's, or a view's offset */
-  const tt_rt_arg *arg;       /* NULL for an offset */
+typedef struct tt_rt_slot { /* a number that could be a parameter: a scalar argument's, or a view's
+                               offset */
+  const tt_rt_arg *arg;     /* NULL for an offset */
   const tt_rt_tensor *tensor; /* whose offset it is; NULL for a scalar */
-  bool listed;   /* an element of a list */
+  bool listed;                /* an element of a list */
   uint32_t word; /* where its value stands in the key: two words, after its header word */
 } tt_rt_slot;
 
-/* A call taken apart: the key and what a program needs at each run. Reused from call to call; one a thread. */
+/* A call taken apart: the key and what a program needs at each run. Reused from call to call; one a
+ * thread. */
 typedef struct tt_rt_shape {
   uint64_t *words;
   size_t words_count, words_capacity;
@@ -99,8 +106,9 @@ TT_NODISCARD tt_error *tt_rt_shape_take(tt_rt *rt, const tt_rt_call *call, tt_rt
 tt_rt_shape *tt_rt_shape_of_thread(void);
 /* Takes the values of the promoted slots out of the key; the slot's header word is marked. */
 void tt_rt_shape_promote(tt_rt_shape *shape, const uint8_t *promoted);
-/* Whether the list holds one number several times, as the step sizes of an optimizer's parameters do. It is one slot then:
- * the elements' loops are alike, and a compiler that sees them alike compiles one. */
+/* Whether the list holds one number several times, as the step sizes of an optimizer's parameters
+ * do. It is one slot then: the elements' loops are alike, and a compiler that sees them alike
+ * compiles one. */
 bool tt_rt_list_repeats(const tt_rt_arg *list);
 /* Index among shape->storages. */
 uint32_t tt_rt_shape_index(const tt_rt_shape *shape, const tt_rt_storage *storage);
@@ -112,14 +120,24 @@ typedef struct tt_rt_executable {
   int64_t references; /* programs that use it; locked by rt->lock */
 } tt_rt_executable;
 
-typedef enum tt_rt_param_kind { TT_RT_PARAM_STORAGE, TT_RT_PARAM_FLOATS, TT_RT_PARAM_INTS, TT_RT_PARAM_RNG } tt_rt_param_kind;
+typedef enum tt_rt_param_kind {
+  TT_RT_PARAM_STORAGE,
+  TT_RT_PARAM_FLOATS,
+  TT_RT_PARAM_INTS,
+  TT_RT_PARAM_RNG
+} tt_rt_param_kind;
 typedef struct tt_rt_param {
   tt_rt_param_kind kind;
   uint32_t index; /* STORAGE: in shape->storages */
   bool donated;
 } tt_rt_param;
 
-typedef enum tt_rt_output_kind { TT_RT_OUTPUT_NEW, TT_RT_OUTPUT_STORAGE, TT_RT_OUTPUT_COUNT, TT_RT_OUTPUT_CHECK } tt_rt_output_kind;
+typedef enum tt_rt_output_kind {
+  TT_RT_OUTPUT_NEW,
+  TT_RT_OUTPUT_STORAGE,
+  TT_RT_OUTPUT_COUNT,
+  TT_RT_OUTPUT_CHECK
+} tt_rt_output_kind;
 typedef struct tt_rt_output {
   tt_rt_output_kind kind;
   uint32_t index; /* NEW: the result; STORAGE: in shape->storages; CHECK: which */
@@ -137,25 +155,26 @@ typedef struct tt_rt_program {
   size_t params_count;
   tt_rt_output *outputs;
   size_t outputs_count;
-  tt_rt_result *results;        /* with storage NULL; copied out on each run */
-  bool *counted;                /* [results_count] */
+  tt_rt_result *results; /* with storage NULL; copied out on each run */
+  bool *counted;         /* [results_count] */
   size_t results_count;
   uint32_t *float_slots, *int_slots; /* promoted slots, in the order of their vectors */
   size_t float_slots_count, int_slots_count;
-  tt_dtype floats_dtype;        /* F32 or F64 */
+  tt_dtype floats_dtype; /* F32 or F64 */
   int64_t rng_blocks;
   tt_code *check_codes;
   const char **check_messages;
   size_t checks_count;
-  int64_t running;              /* executions that hold it; locked by rt->lock */
-  bool stale;                   /* left the cache; freed by the last execution */
+  int64_t running; /* executions that hold it; locked by rt->lock */
+  bool stale;      /* left the cache; freed by the last execution */
 } tt_rt_program;
 
-/* Builds the call's program: meta, lower, compile. No lock is held. `promoted` [slots_count] says which scalars are
- * parameters; a rule that needs one as a number clears it there and `out_program` is NULL: ask again. `metas` NULL:
- * the host is asked. */
-TT_NODISCARD tt_error *tt_rt_program_build(tt_rt *rt, tt_rt_call *call, const tt_rt_shape *shape, uint8_t *promoted,
-                                           const tt_rt_meta *metas, size_t metas_count, tt_rt_program **out_program);
+/* Builds the call's program: meta, lower, compile. No lock is held. `promoted` [slots_count] says
+ * which scalars are parameters; a rule that needs one as a number clears it there and `out_program`
+ * is NULL: ask again. `metas` NULL: the host is asked. */
+TT_NODISCARD tt_error *tt_rt_program_build(tt_rt *rt, tt_rt_call *call, const tt_rt_shape *shape,
+                                           uint8_t *promoted, const tt_rt_meta *metas,
+                                           size_t metas_count, tt_rt_program **out_program);
 /* rt->lock is held. */
 void tt_rt_program_free(tt_rt *rt, tt_rt_program *program);
 
@@ -168,8 +187,10 @@ typedef struct tt_rt_family {
   uint64_t (*last)[2];       /* the value seen last */
 } tt_rt_family;
 
-/* The family of the call in `shape`, updated by this call's values: a value that changed is promoted. rt->lock held. */
-TT_NODISCARD tt_error *tt_rt_family_update(tt_rt *rt, const tt_rt_shape *shape, tt_rt_family **out_family);
+/* The family of the call in `shape`, updated by this call's values: a value that changed is
+ * promoted. rt->lock held. */
+TT_NODISCARD tt_error *tt_rt_family_update(tt_rt *rt, const tt_rt_shape *shape,
+                                           tt_rt_family **out_family);
 void tt_rt_family_free(tt_rt_family *family);
 
 /* ---- nans.c: whether a call's inputs and, after it, its results hold a NaN; both wait ---- */

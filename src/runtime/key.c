@@ -3,8 +3,8 @@
 
 #include "runtime/internal.h"
 
-/* A key is a string of 64-bit words. Each part begins with a header word whose low byte is its kind, so that no two
- * different calls give the same words. */
+/* A key is a string of 64-bit words. Each part begins with a header word whose low byte is its
+ * kind, so that no two different calls give the same words. */
 enum { PROMOTED = 1 << 16 }; /* bit of a scalar's header */
 
 static bool grow(void **items, size_t *capacity, size_t needed, size_t size) {
@@ -22,7 +22,8 @@ static bool grow(void **items, size_t *capacity, size_t needed, size_t size) {
 
 static inline uint64_t *add_words(tt_rt_shape *shape, size_t count) {
   if (TT_UNLIKELY(shape->words_count + count > shape->words_capacity) &&
-      !grow((void **)&shape->words, &shape->words_capacity, shape->words_count + count, sizeof *shape->words)) {
+      !grow((void **)&shape->words, &shape->words_capacity, shape->words_count + count,
+            sizeof *shape->words)) {
     shape->failed = true;
     return NULL;
   }
@@ -70,10 +71,12 @@ static bool is_plain(const tt_rt_tensor *t) {
   return true;
 }
 
-static void add_slot(tt_rt_shape *shape, const tt_rt_arg *arg, const tt_rt_tensor *tensor, bool listed) {
+static void add_slot(tt_rt_shape *shape, const tt_rt_arg *arg, const tt_rt_tensor *tensor,
+                     bool listed) {
   tt_rt_slot *slot;
   if (shape->slots_count == shape->slots_capacity &&
-      !grow((void **)&shape->slots, &shape->slots_capacity, shape->slots_count + 1, sizeof *shape->slots)) {
+      !grow((void **)&shape->slots, &shape->slots_capacity, shape->slots_count + 1,
+            sizeof *shape->slots)) {
     shape->failed = true;
     return;
   }
@@ -102,7 +105,8 @@ static void add_tensor(tt_rt *rt, tt_rt_shape *shape, const tt_rt_tensor *t, uin
   at = add_words(shape, plain ? 1 + rank : 2 + 2 * rank + base_rank);
   if (TT_UNLIKELY(at == NULL))
     return;
-  *at++ = kind | (uint64_t)t->dtype << 8 | (uint64_t)plain << 16 | (uint64_t)rank << 24 | index << 32;
+  *at++ =
+      kind | (uint64_t)t->dtype << 8 | (uint64_t)plain << 16 | (uint64_t)rank << 24 | index << 32;
   memcpy(at, t->sizes, rank * sizeof *at);
   if (plain)
     return;
@@ -110,7 +114,8 @@ static void add_tensor(tt_rt *rt, tt_rt_shape *shape, const tt_rt_tensor *t, uin
   memcpy(at, t->strides, rank * sizeof *at);
   at += rank;
   /* the size counts where a write may cover the storage, and where there is no buffer */
-  *at++ = (s->buffer != NULL ? (uint64_t)s->dtype + 1 : 0) | (uint64_t)base_rank << 8 | (uint64_t)s->size << 16;
+  *at++ = (s->buffer != NULL ? (uint64_t)s->dtype + 1 : 0) | (uint64_t)base_rank << 8 |
+          (uint64_t)s->size << 16;
   memcpy(at, s->dims, base_rank * sizeof *at);
 }
 
@@ -149,8 +154,9 @@ bool tt_rt_list_repeats(const tt_rt_arg *list) {
     return false;
   for (size_t i = 1; i < list->count; i++) {
     const tt_rt_arg *item = &list->items[i];
-    if (item->kind != TT_RT_SCALAR || item->fixed || item->dtype != first->dtype || item->i != first->i ||
-        bits_of(item->real) != bits_of(first->real) || bits_of(item->imag) != bits_of(first->imag))
+    if (item->kind != TT_RT_SCALAR || item->fixed || item->dtype != first->dtype ||
+        item->i != first->i || bits_of(item->real) != bits_of(first->real) ||
+        bits_of(item->imag) != bits_of(first->imag))
       return false;
   }
   return true;
@@ -167,19 +173,34 @@ static void add_list(tt_rt *rt, tt_rt_shape *shape, const tt_rt_arg *list) {
 
 static void add_arg(tt_rt *rt, tt_rt_shape *shape, const tt_rt_arg *arg, bool listed) {
   switch (arg->kind) {
-    case TT_RT_NONE: add_word(shape, TT_RT_NONE); break;
-    case TT_RT_TENSOR: add_tensor(rt, shape, &arg->tensor, TT_RT_TENSOR | (uint64_t)arg->wrapped << 17); break;
+    case TT_RT_NONE:
+      add_word(shape, TT_RT_NONE);
+      break;
+    case TT_RT_TENSOR:
+      add_tensor(rt, shape, &arg->tensor, TT_RT_TENSOR | (uint64_t)arg->wrapped << 17);
+      break;
     case TT_RT_SCALAR:
-    case TT_RT_HOST_SCALAR: add_scalar(shape, arg, listed); break;
-    case TT_RT_LIST: add_list(rt, shape, arg); break;
-    case TT_RT_DTYPE: add_word(shape, TT_RT_DTYPE | (uint64_t)arg->dtype << 8); break;
-    case TT_RT_STRING: add_string(shape, arg->string); break;
-    case TT_RT_OTHER: add_word(shape, TT_RT_OTHER | (uint64_t)arg->i << 8); break;
+    case TT_RT_HOST_SCALAR:
+      add_scalar(shape, arg, listed);
+      break;
+    case TT_RT_LIST:
+      add_list(rt, shape, arg);
+      break;
+    case TT_RT_DTYPE:
+      add_word(shape, TT_RT_DTYPE | (uint64_t)arg->dtype << 8);
+      break;
+    case TT_RT_STRING:
+      add_string(shape, arg->string);
+      break;
+    case TT_RT_OTHER:
+      add_word(shape, TT_RT_OTHER | (uint64_t)arg->i << 8);
+      break;
   }
 }
 
-/* What stays of arange's numbers in the key when they are parameters: how many steps lie between start and end, and
- * whether something is left over. Numbers that are no integers stay as they are. */
+/* What stays of arange's numbers in the key when they are parameters: how many steps lie between
+ * start and end, and whether something is left over. Numbers that are no integers stay as they are.
+ */
 static void add_steps(tt_rt_shape *shape, const tt_rt_arg *numbers, int64_t count) {
   int64_t start = count > 1 ? numbers[0].i : 0, end = numbers[count > 1].i;
   int64_t step = count > 2 ? numbers[2].i : 1, length;
@@ -203,8 +224,10 @@ tt_error *tt_rt_shape_take(tt_rt *rt, const tt_rt_call *call, tt_rt_shape *shape
   shape->failed = false;
   rt->serial++;
   add_word(shape, (uint64_t)(uintptr_t)call->rule);
-  add_word(shape, (uint64_t)debug | (uint64_t)atomic_load_explicit(&rt->precision, memory_order_relaxed) << 8 |
-                      (uint64_t)atomic_load_explicit(&rt->default_dtype, memory_order_relaxed) << 16 |
+  add_word(shape, (uint64_t)debug |
+                      (uint64_t)atomic_load_explicit(&rt->precision, memory_order_relaxed) << 8 |
+                      (uint64_t)atomic_load_explicit(&rt->default_dtype, memory_order_relaxed)
+                          << 16 |
                       (uint64_t)call->device->index << 24 | (uint64_t)call->targets_count << 40);
   for (size_t i = 0; i < call->args_count; i++)
     add_arg(rt, shape, &call->args[i], false);

@@ -19,14 +19,18 @@ typedef struct builder {
   tt_low_ctx ctx;
   const tt_rt_meta *metas;
   size_t metas_count;
-  tt_hlo_value **bases;    /* [storages_count]: content at the start; NULL for one that nobody reads */
-  tt_hlo_value **now;      /* [storages_count]: content at the end; NULL where unchanged */
-  tt_hlo_value **scalars;  /* [slots_count]: promoted ones */
+  tt_hlo_value **bases; /* [storages_count]: content at the start; NULL for one that nobody reads */
+  tt_hlo_value **now;   /* [storages_count]: content at the end; NULL where unchanged */
+  tt_hlo_value **scalars; /* [slots_count]: promoted ones */
   tt_low_value *results;
 } builder;
 
-static void *take(builder *w, size_t count, size_t size) { return tt_arena_array(&w->module->arena, count, size); }
-static void *keep(builder *w, size_t count, size_t size) { return tt_arena_array(&w->program->arena, count, size); }
+static void *take(builder *w, size_t count, size_t size) {
+  return tt_arena_array(&w->module->arena, count, size);
+}
+static void *keep(builder *w, size_t count, size_t size) {
+  return tt_arena_array(&w->program->arena, count, size);
+}
 
 /* ---- parameters ---- */
 
@@ -37,17 +41,20 @@ static void mark_read(builder *w, const tt_rt_arg *arg, bool *read) {
     mark_read(w, &arg->items[i], read);
 }
 
-static bool is_target(const builder *w, size_t i) { return i < w->call->targets_count && w->call->targets[i].storage; }
+static bool is_target(const builder *w, size_t i) {
+  return i < w->call->targets_count && w->call->targets[i].storage;
+}
 
-static tt_hlo_value *param(builder *w, tt_rt_param_kind kind, uint32_t index, tt_dtype dtype, size_t rank,
-                           const int64_t *dims) {
+static tt_hlo_value *param(builder *w, tt_rt_param_kind kind, uint32_t index, tt_dtype dtype,
+                           size_t rank, const int64_t *dims) {
   tt_rt_param *p = &w->program->params[w->program->params_count++];
   p->kind = kind;
   p->index = index;
   return tt_hlo_param_add(&w->b, dtype, rank, dims);
 }
 
-/* Storages that are read, or written in part, are parameters; those without content read as zeros. */
+/* Storages that are read, or written in part, are parameters; those without content read as zeros.
+ */
 static tt_error *storage_params(builder *w) {
   bool *read = take(w, w->shape->storages_count, sizeof *read);
   if (read == NULL)
@@ -55,7 +62,8 @@ static tt_error *storage_params(builder *w) {
   for (size_t i = 0; i < w->call->args_count; i++)
     mark_read(w, &w->call->args[i], read);
   for (size_t i = 0; i < w->call->targets_count; i++)
-    if (is_target(w, i) && !tt_rt_view_covers(&w->call->targets[i], w->call->targets[i].storage->size))
+    if (is_target(w, i) &&
+        !tt_rt_view_covers(&w->call->targets[i], w->call->targets[i].storage->size))
       read[tt_rt_shape_index(w->shape, w->call->targets[i].storage)] = true;
   for (uint32_t i = 0; i < w->shape->storages_count; i++) {
     const tt_rt_storage *s = w->shape->storages[i];
@@ -108,7 +116,8 @@ static tt_error *scalar_params(builder *w, tt_hlo_value **floats, tt_hlo_value *
       p->float_slots[p->float_slots_count++] = i;
   }
   if (p->float_slots_count != 0)
-    *floats = param(w, TT_RT_PARAM_FLOATS, 0, p->floats_dtype, 1, &(int64_t){(int64_t)p->float_slots_count});
+    *floats = param(w, TT_RT_PARAM_FLOATS, 0, p->floats_dtype, 1,
+                    &(int64_t){(int64_t)p->float_slots_count});
   if (p->int_slots_count != 0)
     *ints = param(w, TT_RT_PARAM_INTS, 0, TT_S64, 1, &(int64_t){(int64_t)p->int_slots_count});
   return NULL;
@@ -178,15 +187,22 @@ static tt_error *convert_arg(builder *w, const tt_rt_arg *arg, tt_low_value *out
   tt_low_value *items;
   bool repeats = arg->kind == TT_RT_LIST && tt_rt_list_repeats(arg);
   switch (arg->kind) {
-    case TT_RT_NONE: out->kind = TT_LOW_NONE; break;
-    case TT_RT_OTHER: out->kind = TT_LOW_OTHER; break;
+    case TT_RT_NONE:
+      out->kind = TT_LOW_NONE;
+      break;
+    case TT_RT_OTHER:
+      out->kind = TT_LOW_OTHER;
+      break;
     case TT_RT_TENSOR:
       out->kind = TT_LOW_TENSOR;
       out->wrapped = arg->wrapped;
       out->strided = !is_row_major(&arg->tensor);
-      out->tensor = tt_rt_view_read(&w->b, base_of(w, &arg->tensor), &arg->tensor, offset_of(w, &arg->tensor));
+      out->tensor = tt_rt_view_read(&w->b, base_of(w, &arg->tensor), &arg->tensor,
+                                    offset_of(w, &arg->tensor));
       break;
-    case TT_RT_HOST_SCALAR: host_scalar(w, arg, out); break;
+    case TT_RT_HOST_SCALAR:
+      host_scalar(w, arg, out);
+      break;
     case TT_RT_SCALAR:
       out->kind = TT_LOW_SCALAR;
       out->scalar = (tt_low_scalar){arg->dtype, arg->i, arg->real, arg->imag, scalar_of(w, arg)};
@@ -239,7 +255,8 @@ static tt_error *lower(builder *w) {
   w->ctx.rule = w->call->rule;
   w->ctx.default_dtype = (tt_dtype)atomic_load(&w->rt->default_dtype);
   w->ctx.debug = tt_rt_mode_get(w->rt) == TT_RT_DEBUG;
-  w->ctx.results_capacity = w->metas_count > w->call->results_capacity ? w->metas_count : w->call->results_capacity;
+  w->ctx.results_capacity =
+      w->metas_count > w->call->results_capacity ? w->metas_count : w->call->results_capacity;
   w->results = take(w, w->ctx.results_capacity, sizeof *w->results);
   if (args == NULL || w->results == NULL)
     return tt_error_no_memory(w->call->args_count * sizeof *args);
@@ -258,7 +275,8 @@ static tt_error *add_output(builder *w, tt_rt_output_kind kind, uint32_t index, 
                             tt_hlo_value **values) {
   tt_rt_output *out = &w->program->outputs[w->program->outputs_count];
   int64_t count;
-  if (value->type.rank > TT_RT_BASE_RANK || !tt_dims_count(value->type.dims, (size_t)value->type.rank, &count))
+  if (value->type.rank > TT_RT_BASE_RANK ||
+      !tt_dims_count(value->type.dims, (size_t)value->type.rank, &count))
     return tt_error_new(TT_INTERNAL, "%s: output %zu has unknown dims", w->call->rule->overload,
                         w->program->outputs_count);
   out->kind = kind;
@@ -273,7 +291,8 @@ static tt_error *add_output(builder *w, tt_rt_output_kind kind, uint32_t index, 
 }
 
 /* The strides a new result gets: PyTorch's when they fill a block, else row-major ones. */
-static void new_strides(const tt_rt_meta *meta, const int64_t *sizes, int32_t rank, int64_t *out_strides) {
+static void new_strides(const tt_rt_meta *meta, const int64_t *sizes, int32_t rank,
+                        int64_t *out_strides) {
   if (meta != NULL && meta->strides != NULL && tt_rt_dense(sizes, meta->strides, rank)) {
     if (rank != 0)
       memcpy(out_strides, meta->strides, (size_t)rank * sizeof *out_strides);
@@ -317,7 +336,8 @@ static tt_error *check_target(const builder *w, size_t i, const tt_hlo_value *va
   for (int k = 0; same && k < t->rank; k++)
     same = value->type.dims[k] == t->sizes[k];
   return same ? NULL
-              : tt_error_new(TT_INVALID_ARGUMENT, "%s: the result of rank %d does not fit the tensor it is written to",
+              : tt_error_new(TT_INVALID_ARGUMENT,
+                             "%s: the result of rank %d does not fit the tensor it is written to",
                              w->call->rule->overload, (int)value->type.rank);
 }
 
@@ -336,13 +356,15 @@ static tt_error *add_results(builder *w, tt_hlo_value **values) {
       continue;
     }
     TT_RETURN_IF_ERROR(describe_result(w, i, &p->results[i]));
-    result->tensor = tt_rt_view_store(&w->b, result->tensor, p->results[i].sizes, p->results[i].strides);
+    result->tensor =
+        tt_rt_view_store(&w->b, result->tensor, p->results[i].sizes, p->results[i].strides);
     TT_RETURN_IF_ERROR(add_output(w, TT_RT_OUTPUT_NEW, (uint32_t)i, result->tensor, values));
   }
   return NULL;
 }
 
-/* A written storage whose old content was a parameter of the same type gives its buffer to the new content. */
+/* A written storage whose old content was a parameter of the same type gives its buffer to the new
+ * content. */
 static tt_error *add_writes(builder *w, tt_hlo_value **values) {
   for (uint32_t i = 0; i < w->shape->storages_count; i++) {
     if (w->now[i] == NULL)
@@ -401,19 +423,23 @@ static void dump_text(tt_rt *rt, const tt_low_rule *rule, const tt_bytes *text) 
   char path[4096];
   if (rt->dump_folder == NULL)
     return;
-  snprintf(path, sizeof path, "%s/%06lld.%s.mlir", rt->dump_folder, (long long)rt->dumps++, rule->overload + 6);
-  tt_error_free(tt_file_write(path, text->data, text->size)); /* a full disk must not stop training */
+  snprintf(path, sizeof path, "%s/%06lld.%s.mlir", rt->dump_folder, (long long)rt->dumps++,
+           rule->overload + 6);
+  tt_error_free(
+      tt_file_write(path, text->data, text->size)); /* a full disk must not stop training */
 }
 
 enum { QUICK_OPS = 400, QUICK_OUTPUTS = 4 };
 
-/* Whether to compile fast rather than well: few ops, few results, none of the ops that then run slowly. */
+/* Whether to compile fast rather than well: few ops, few results, none of the ops that then run
+ * slowly. */
 static bool is_quick(const builder *w) {
   size_t count = 0;
   if (w->program->outputs_count > QUICK_OUTPUTS)
     return false;
   for (const tt_hlo_op *op = w->module->funcs->body->first; op != NULL; op = op->next) {
-    const tt_hlo_attr *axes = op->code == TT_HLO_REDUCE ? tt_hlo_op_attr(op, TT_HLO_DIMENSIONS) : NULL;
+    const tt_hlo_attr *axes =
+        op->code == TT_HLO_REDUCE ? tt_hlo_op_attr(op, TT_HLO_DIMENSIONS) : NULL;
     if (op->code == TT_HLO_SCATTER || op->code == TT_HLO_WHILE || op->code == TT_HLO_CONCATENATE ||
         count++ > QUICK_OPS)
       return false;
@@ -424,7 +450,8 @@ static bool is_quick(const builder *w) {
   return true;
 }
 
-static tt_error *compile_text(const builder *w, const tt_bytes *text, int device, tt_pj_executable **out_raw) {
+static tt_error *compile_text(const builder *w, const tt_bytes *text, int device,
+                              tt_pj_executable **out_raw) {
   tt_error *err = NULL;
   tt_pj_compile_options options = {.device_ids = &device};
   tt_bytes encoded = {0};
@@ -441,8 +468,8 @@ out:
   return err;
 }
 
-/* Two calls that lower to the same text share one executable. The key is the text's hash, the device and what else the
- * compilation depends on. */
+/* Two calls that lower to the same text share one executable. The key is the text's hash, the
+ * device and what else the compilation depends on. */
 typedef struct text_key {
   uint64_t hash[2], how;
 } text_key;
@@ -474,7 +501,8 @@ static tt_error *share_executable(tt_rt *rt, const text_key *key, tt_pj_executab
   return err;
 }
 
-static tt_error *load_or_compile(builder *w, const tt_bytes *text, const text_key *key, tt_pj_executable **out_raw) {
+static tt_error *load_or_compile(builder *w, const tt_bytes *text, const text_key *key,
+                                 tt_pj_executable **out_raw) {
   tt_rt *rt = w->rt;
   int64_t start = tt_rt_now_ns();
   uint64_t disk_key[2];
@@ -486,8 +514,8 @@ static tt_error *load_or_compile(builder *w, const tt_bytes *text, const text_ke
   loaded = *out_raw != NULL;
   if (!loaded) {
     TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, w->call->device->raw, &info));
-    TT_RETURN_IF_ERROR(
-        tt_error_wrap_take(compile_text(w, text, info.id, out_raw), "%s: compile", w->call->rule->overload));
+    TT_RETURN_IF_ERROR(tt_error_wrap_take(compile_text(w, text, info.id, out_raw), "%s: compile",
+                                          w->call->rule->overload));
     tt_rt_disk_store(rt, disk_key, *out_raw);
   }
   pthread_mutex_lock(&rt->lock);
@@ -505,7 +533,8 @@ static tt_error *find_or_compile(builder *w, const tt_bytes *text) {
   tt_pj_executable *raw;
   tt_hash128(text->data, text->size, key.hash);
   pthread_mutex_lock(&rt->lock);
-  w->program->executable = tt_map_get(&rt->executables, &key, sizeof key, tt_map_hash(&key, sizeof key));
+  w->program->executable =
+      tt_map_get(&rt->executables, &key, sizeof key, tt_map_hash(&key, sizeof key));
   if (w->program->executable != NULL)
     w->program->executable->references++;
   pthread_mutex_unlock(&rt->lock);
@@ -534,7 +563,8 @@ static tt_error *ask_meta(builder *w) {
   tt_rt_meta *metas = NULL;
   tt_error *err = NULL;
   if (!(w->call->rule->traits & TT_LOW_OWN_TYPES))
-    err = w->rt->host.meta(w->call, &w->module->arena, &metas, &w->metas_count); /* none: the rule's own types */
+    err = w->rt->host.meta(w->call, &w->module->arena, &metas,
+                           &w->metas_count); /* none: the rule's own types */
   w->metas = metas;
   pthread_mutex_lock(&w->rt->lock);
   w->rt->stats.meta_ns += tt_rt_now_ns() - start;
@@ -562,10 +592,16 @@ static tt_error *build(builder *w) {
   return w->ctx.needs_constant ? NULL : finish(w);
 }
 
-tt_error *tt_rt_program_build(tt_rt *rt, tt_rt_call *call, const tt_rt_shape *shape, uint8_t *promoted,
-                              const tt_rt_meta *metas, size_t metas_count, tt_rt_program **out_program) {
+tt_error *tt_rt_program_build(tt_rt *rt, tt_rt_call *call, const tt_rt_shape *shape,
+                              uint8_t *promoted, const tt_rt_meta *metas, size_t metas_count,
+                              tt_rt_program **out_program) {
   tt_error *err = NULL;
-  builder w = {.rt = rt, .call = call, .shape = shape, .promoted = promoted, .metas = metas, .metas_count = metas_count};
+  builder w = {.rt = rt,
+               .call = call,
+               .shape = shape,
+               .promoted = promoted,
+               .metas = metas,
+               .metas_count = metas_count};
   int64_t start;
   *out_program = NULL;
   TT_TRY(tt_hlo_module_new(&w.module));

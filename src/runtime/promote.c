@@ -3,10 +3,11 @@
 
 #include "runtime/internal.h"
 
-/* A number written in the program stays in the program. One that changes from call to call is a learning rate, a step
- * count, or the offset of x[t]: from its second value on it is a parameter, so that such a call compiles twice at most.
- * Lists of numbers (the foreach optimizers' step sizes), host tensors of rank 0 and offsets other than 0 are parameters
- * from the start. An offset is one only where the program could serve another offset: tt_rt_view_moves. */
+/* A number written in the program stays in the program. One that changes from call to call is a
+ * learning rate, a step count, or the offset of x[t]: from its second value on it is a parameter,
+ * so that such a call compiles twice at most. Lists of numbers (the foreach optimizers' step
+ * sizes), host tensors of rank 0 and offsets other than 0 are parameters from the start. An offset
+ * is one only where the program could serve another offset: tt_rt_view_moves. */
 
 void tt_rt_family_free(tt_rt_family *family) {
   if (family == NULL)

@@ -13,7 +13,8 @@ static tt_rt_program *lookup(tt_rt *rt, const tt_rt_shape *shape, uint64_t *out_
 }
 
 /* Keeps a program that was just built, unless another thread was quicker. */
-static tt_error *remember(tt_rt *rt, const tt_rt_shape *shape, uint64_t hash, tt_rt_program **program) {
+static tt_error *remember(tt_rt *rt, const tt_rt_shape *shape, uint64_t hash,
+                          tt_rt_program **program) {
   size_t size = shape->words_count * sizeof *shape->words;
   tt_rt_program *other = tt_map_get(&rt->programs, shape->words, size, hash);
   tt_error *err;
@@ -38,19 +39,21 @@ static void fix_slots(tt_rt_family *family, const tt_rt_shape *shape, const uint
     }
 }
 
-/* Builds with the slots that `promoted` names; those that a rule wants as numbers are cleared there. Unlocks while it
- * works: the call's storages are held by the caller. A meta kernel may call back into tt_rt_run on this thread, so the
- * shape is the caller's own copy by then. */
+/* Builds with the slots that `promoted` names; those that a rule wants as numbers are cleared
+ * there. Unlocks while it works: the call's storages are held by the caller. A meta kernel may call
+ * back into tt_rt_run on this thread, so the shape is the caller's own copy by then. */
 static tt_error *build(tt_rt *rt, tt_rt_call *call, const tt_rt_shape *shape, uint8_t *promoted,
                        const tt_rt_meta *metas, size_t metas_count, tt_rt_program **out_program) {
   tt_error *err = NULL;
   *out_program = NULL;
   pthread_mutex_unlock(&rt->lock);
-  for (size_t tries = 0; err == NULL && *out_program == NULL && tries <= shape->slots_count + 1; tries++)
+  for (size_t tries = 0; err == NULL && *out_program == NULL && tries <= shape->slots_count + 1;
+       tries++)
     err = tt_rt_program_build(rt, call, shape, promoted, metas, metas_count, out_program);
   pthread_mutex_lock(&rt->lock);
   if (err == NULL && *out_program == NULL)
-    err = tt_error_new(TT_INTERNAL, "%s: the rule keeps asking for constants", call->rule->overload);
+    err =
+        tt_error_new(TT_INTERNAL, "%s: the rule keeps asking for constants", call->rule->overload);
   return err;
 }
 
@@ -78,8 +81,8 @@ static void drop_shape(tt_rt_shape *copy) {
   free(copy->slots);
 }
 
-static tt_error *miss(tt_rt *rt, tt_rt_call *call, tt_rt_shape *shape, const tt_rt_meta *metas, size_t metas_count,
-                      tt_rt_program **out_program) {
+static tt_error *miss(tt_rt *rt, tt_rt_call *call, tt_rt_shape *shape, const tt_rt_meta *metas,
+                      size_t metas_count, tt_rt_program **out_program) {
   tt_error *err = NULL;
   tt_rt_family *family;
   tt_rt_shape own = {0};
@@ -92,7 +95,8 @@ static tt_error *miss(tt_rt *rt, tt_rt_call *call, tt_rt_shape *shape, const tt_
   if (promoted == NULL)
     TT_TRY(tt_error_no_memory(own.slots_count));
   for (size_t i = 0; i < own.slots_count; i++)
-    promoted[i] = family->promoted[i] && (own.slots[i].tensor == NULL || tt_rt_view_moves(own.slots[i].tensor));
+    promoted[i] = family->promoted[i] &&
+                  (own.slots[i].tensor == NULL || tt_rt_view_moves(own.slots[i].tensor));
   tt_rt_shape_promote(&own, promoted);
   *out_program = lookup(rt, &own, &hash);
   if (*out_program != NULL)
@@ -125,10 +129,11 @@ typedef struct run {
   size_t own_count;
 } run;
 
-static tt_error *upload(run *r, tt_dtype dtype, int64_t count, const void *data, tt_pj_buffer **out_buffer) {
+static tt_error *upload(run *r, tt_dtype dtype, int64_t count, const void *data,
+                        tt_pj_buffer **out_buffer) {
   tt_pj_host_array array = {.data = data, .dtype = dtype, .dims = &count, .rank = 1};
-  TT_RETURN_IF_ERROR(tt_pj_buffer_from_host(r->rt->client, r->call->device->raw, NULL, &array, TT_PJ_HOST_COPY,
-                                            out_buffer, NULL));
+  TT_RETURN_IF_ERROR(tt_pj_buffer_from_host(r->rt->client, r->call->device->raw, NULL, &array,
+                                            TT_PJ_HOST_COPY, out_buffer, NULL));
   r->own[r->own_count++] = *out_buffer;
   return NULL;
 }
@@ -161,11 +166,15 @@ static tt_error *fill_arg(run *r, size_t i) {
   const tt_rt_program *p = r->program;
   const tt_rt_param *param = &p->params[i];
   switch (param->kind) {
-    case TT_RT_PARAM_STORAGE: r->args[i] = r->shape->storages[param->index]->buffer; return NULL;
+    case TT_RT_PARAM_STORAGE:
+      r->args[i] = r->shape->storages[param->index]->buffer;
+      return NULL;
     case TT_RT_PARAM_FLOATS:
       return upload_scalars(r, p->float_slots, p->float_slots_count, p->floats_dtype, &r->args[i]);
-    case TT_RT_PARAM_INTS: return upload_scalars(r, p->int_slots, p->int_slots_count, TT_S64, &r->args[i]);
-    default: break;
+    case TT_RT_PARAM_INTS:
+      return upload_scalars(r, p->int_slots, p->int_slots_count, TT_S64, &r->args[i]);
+    default:
+      break;
   }
   if (r->call->rng == NULL)
     return tt_error_new(TT_INTERNAL, "%s: a random op without a generator", p->rule->overload);
@@ -181,7 +190,8 @@ static tt_error *execute(run *r) {
   return tt_pj_execute(p->executable->raw, r->args, p->params_count, NULL, r->outputs, NULL);
 }
 
-static void take_content(tt_rt_storage *storage, const tt_rt_output *out, tt_pj_buffer *buffer, const char *op) {
+static void take_content(tt_rt_storage *storage, const tt_rt_output *out, tt_pj_buffer *buffer,
+                         const char *op) {
   storage->buffer = buffer;
   storage->dtype = out->dtype;
   storage->rank = out->rank;
@@ -260,7 +270,8 @@ static tt_error *read_extras(run *r) {
     tt_pj_event *event;
     if (out->kind < TT_RT_OUTPUT_COUNT)
       continue;
-    TT_RETURN_IF_ERROR(tt_pj_buffer_to_host(r->rt->plugin, r->outputs[i], &value, (size_t)out->size, &event));
+    TT_RETURN_IF_ERROR(
+        tt_pj_buffer_to_host(r->rt->plugin, r->outputs[i], &value, (size_t)out->size, &event));
     TT_RETURN_IF_ERROR(tt_pj_event_await_take(r->rt->plugin, event));
     if (out->kind == TT_RT_OUTPUT_CHECK && value == 0)
       return tt_error_new(p->check_codes[out->index], "%s", p->check_messages[out->index]);
@@ -301,10 +312,11 @@ static tt_error *add_user_line(tt_rt *rt, tt_error *err) {
 static tt_error *prepare(run *r) {
   const tt_rt_program *p = r->program;
   if (p->results_count > r->call->results_capacity)
-    return tt_error_new(TT_INTERNAL, "%s: %zu results, room for %zu", p->rule->overload, p->results_count,
-                        r->call->results_capacity);
+    return tt_error_new(TT_INTERNAL, "%s: %zu results, room for %zu", p->rule->overload,
+                        p->results_count, r->call->results_capacity);
   r->args = p->params_count <= FEW ? r->few_args : malloc(p->params_count * sizeof *r->args);
-  r->outputs = p->outputs_count <= FEW ? r->few_outputs : malloc(p->outputs_count * sizeof *r->outputs);
+  r->outputs =
+      p->outputs_count <= FEW ? r->few_outputs : malloc(p->outputs_count * sizeof *r->outputs);
   if (r->args == NULL || r->outputs == NULL)
     return tt_error_no_memory(p->params_count * sizeof *r->args);
   if (p->outputs_count != 0)
@@ -400,7 +412,8 @@ static tt_error *run_and_look(tt_rt_call *call, const tt_rt_meta *metas, size_t 
     err = tt_rt_nans_out(call, &after);
   if (err == NULL && after)
     err = add_user_line(call->device->rt,
-                        tt_error_new(TT_INTERNAL, "%s: made the first NaN, of inputs without one", call->rule->overload));
+                        tt_error_new(TT_INTERNAL, "%s: made the first NaN, of inputs without one",
+                                     call->rule->overload));
   if (err != NULL)
     release_results(call);
   return err;

@@ -34,7 +34,8 @@ void tt_rt_storage_retain(tt_rt_storage *storage) {
 
 void tt_rt_storage_release(tt_rt_storage *storage) {
   tt_rt *rt;
-  if (storage == NULL || atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) != 1)
+  if (storage == NULL ||
+      atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) != 1)
     return;
   rt = storage->device->rt;
   pthread_mutex_lock(&rt->lock);
@@ -110,7 +111,8 @@ tt_error *tt_rt_storage_await(tt_rt_storage *storage) {
 
 /* ---- in and out ---- */
 
-static void set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dtype dtype, const int64_t *dims, size_t rank) {
+static void set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dtype dtype,
+                     const int64_t *dims, size_t rank) {
   storage->buffer = buffer;
   storage->dtype = dtype;
   storage->rank = (int32_t)rank;
@@ -118,18 +120,19 @@ static void set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dtype dtyp
     memcpy(storage->dims, dims, rank * sizeof *dims);
 }
 
-static tt_error *check_upload(const tt_rt_storage *storage, tt_dtype dtype, const int64_t *dims, size_t rank,
-                              int64_t *out_count) {
+static tt_error *check_upload(const tt_rt_storage *storage, tt_dtype dtype, const int64_t *dims,
+                              size_t rank, int64_t *out_count) {
   int64_t size;
-  if (!tt_dims_count(dims, rank, out_count) || !tt_mul_i64(*out_count, tt_dtype_bytes(dtype), &size) ||
-      size != storage->size)
-    return tt_error_new(TT_INVALID_ARGUMENT, "upload: the array does not fill the storage's %lld bytes",
+  if (!tt_dims_count(dims, rank, out_count) ||
+      !tt_mul_i64(*out_count, tt_dtype_bytes(dtype), &size) || size != storage->size)
+    return tt_error_new(TT_INVALID_ARGUMENT,
+                        "upload: the array does not fill the storage's %lld bytes",
                         (long long)storage->size);
   return NULL;
 }
 
-tt_error *tt_rt_storage_upload(tt_rt_storage *storage, tt_dtype dtype, const int64_t *dims, size_t rank,
-                               const void *data) {
+tt_error *tt_rt_storage_upload(tt_rt_storage *storage, tt_dtype dtype, const int64_t *dims,
+                               size_t rank, const void *data) {
   tt_rt *rt = storage->device->rt;
   tt_pj_host_array array = {.data = data, .dtype = dtype, .dims = dims, .rank = rank};
   tt_pj_buffer *buffer, *old;
@@ -139,8 +142,8 @@ tt_error *tt_rt_storage_upload(tt_rt_storage *storage, tt_dtype dtype, const int
     array.dims = &count;
     array.rank = 1;
   }
-  TT_RETURN_IF_ERROR(tt_pj_buffer_from_host(rt->client, storage->device->raw, NULL, &array, TT_PJ_HOST_COPY, &buffer,
-                                            NULL));
+  TT_RETURN_IF_ERROR(tt_pj_buffer_from_host(rt->client, storage->device->raw, NULL, &array,
+                                            TT_PJ_HOST_COPY, &buffer, NULL));
   pthread_mutex_lock(&rt->lock);
   old = storage->buffer;
   set_base(storage, buffer, dtype, array.dims, array.rank);
@@ -159,7 +162,8 @@ static int64_t buffer_bytes(const tt_rt_storage *storage) {
 }
 
 /* Into `data`, which has room for `room` bytes, at least the buffer's. */
-static tt_error *start_download(tt_rt_storage *storage, void *data, int64_t room, tt_pj_event **out_event) {
+static tt_error *start_download(tt_rt_storage *storage, void *data, int64_t room,
+                                tt_pj_event **out_event) {
   tt_rt *rt = storage->device->rt;
   tt_error *err = NULL;
   int64_t held;
@@ -196,8 +200,8 @@ tt_error *tt_rt_storage_download(tt_rt_storage *storage, void *data, int64_t siz
   tt_error *err;
   void *whole;
   if (size != storage->size)
-    return tt_error_new(TT_INVALID_ARGUMENT, "download: %lld bytes asked of a storage of %lld", (long long)size,
-                        (long long)storage->size);
+    return tt_error_new(TT_INVALID_ARGUMENT, "download: %lld bytes asked of a storage of %lld",
+                        (long long)size, (long long)storage->size);
   if (held <= size)
     return download(storage, data, size);
   whole = malloc((size_t)held); /* the storage was made smaller, its buffer was not */
@@ -210,7 +214,8 @@ tt_error *tt_rt_storage_download(tt_rt_storage *storage, void *data, int64_t siz
   return err;
 }
 
-tt_error *tt_rt_storage_copy(tt_rt_storage *storage, tt_rt_device *device, tt_rt_storage **out_storage) {
+tt_error *tt_rt_storage_copy(tt_rt_storage *storage, tt_rt_device *device,
+                             tt_rt_storage **out_storage) {
   tt_rt *rt = storage->device->rt;
   tt_rt_storage *copy = NULL;
   tt_error *err = NULL;

@@ -1,7 +1,8 @@
 /* storage.h: the bytes behind tensors.
  *
- * A storage holds `size` bytes as a PJRT buffer of some dtype and dims, row-major, or no buffer yet: then its content
- * is unspecified (it reads as zeros). Tensors are views of it: dtype, sizes, strides, offset. */
+ * A storage holds `size` bytes as a PJRT buffer of some dtype and dims, row-major, or no buffer
+ * yet: then its content is unspecified (it reads as zeros). Tensors are views of it: dtype, sizes,
+ * strides, offset. */
 #ifndef TT_RUNTIME_STORAGE_H
 #define TT_RUNTIME_STORAGE_H
 
@@ -22,7 +23,8 @@ typedef struct tt_rt_tensor {
   int64_t offset;
 } tt_rt_tensor;
 
-TT_NODISCARD tt_error *tt_rt_storage_new(tt_rt_device *device, int64_t size, tt_rt_storage **out_storage);
+TT_NODISCARD tt_error *tt_rt_storage_new(tt_rt_device *device, int64_t size,
+                                         tt_rt_storage **out_storage);
 void tt_rt_storage_retain(tt_rt_storage *storage);
 void tt_rt_storage_release(tt_rt_storage *storage); /* NULL is allowed */
 int64_t tt_rt_storage_size(const tt_rt_storage *storage);
@@ -36,13 +38,15 @@ TT_NODISCARD tt_error *tt_rt_storage_await(tt_rt_storage *storage);
 
 /* Whether sizes and strides fill a block without holes or overlap, in any order of the axes. */
 bool tt_rt_dense(const int64_t *sizes, const int64_t *strides, int32_t rank);
-/* Replaces the whole content by `data`, which is row-major with these dims and fills the storage. */
-TT_NODISCARD tt_error *tt_rt_storage_upload(tt_rt_storage *storage, tt_dtype dtype, const int64_t *dims, size_t rank,
-                                            const void *data);
+/* Replaces the whole content by `data`, which is row-major with these dims and fills the storage.
+ */
+TT_NODISCARD tt_error *tt_rt_storage_upload(tt_rt_storage *storage, tt_dtype dtype,
+                                            const int64_t *dims, size_t rank, const void *data);
 /* Copies the whole content, `size` bytes, to `data`, and waits. */
 TT_NODISCARD tt_error *tt_rt_storage_download(tt_rt_storage *storage, void *data, int64_t size);
 /* A new storage with a copy of the content on `device`, which may be another one. */
-TT_NODISCARD tt_error *tt_rt_storage_copy(tt_rt_storage *storage, tt_rt_device *device, tt_rt_storage **out_storage);
+TT_NODISCARD tt_error *tt_rt_storage_copy(tt_rt_storage *storage, tt_rt_device *device,
+                                          tt_rt_storage **out_storage);
 
 #ifdef __cplusplus
 }

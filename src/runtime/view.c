@@ -6,16 +6,19 @@
 
 /* How a view (sizes, strides, offset) is found in a flat array of `count` elements.
  *
- * The view's axes of size > 1 and stride > 0, sorted by falling stride s1 > s2 > ..., are digits of a mixed-radix
- * number when each stride divides the one before: then the array, seen as [rows, s1/s2, s2/s3, ..., sk], holds the
- * view as a slice, which is transposed and broadcast. Where that does not work from the array's start it may from the
- * view's own first element (`from`); else elements are gathered one by one. */
+ * The view's axes of size > 1 and stride > 0, sorted by falling stride s1 > s2 > ..., are digits of
+ * a mixed-radix number when each stride divides the one before: then the array, seen as [rows,
+ * s1/s2, s2/s3, ..., sk], holds the view as a slice, which is transposed and broadcast. Where that
+ * does not work from the array's start it may from the view's own first element (`from`); else
+ * elements are gathered one by one. */
 enum { MAX_RANK = 64 };
 typedef struct chain {
-  int count;                /* axes of the view that are digits */
-  int axes[MAX_RANK];       /* which, by falling stride */
-  int64_t radix[MAX_RANK + 1], start[MAX_RANK + 1], limit[MAX_RANK + 1]; /* the last one is inside stride sk */
-  int64_t from, span;       /* elements [from, from + span) of the array are seen so; padded past its end */
+  int count;          /* axes of the view that are digits */
+  int axes[MAX_RANK]; /* which, by falling stride */
+  int64_t radix[MAX_RANK + 1], start[MAX_RANK + 1],
+      limit[MAX_RANK + 1]; /* the last one is inside stride sk */
+  int64_t from,
+      span; /* elements [from, from + span) of the array are seen so; padded past its end */
   bool gather;
 } chain;
 
@@ -161,7 +164,8 @@ static tt_hlo_value *cut(tt_hlo_build *b, tt_hlo_value *x, int64_t count) {
   return tt_hlo_slice_axis(b, x, 0, 0, count, 1);
 }
 
-/* A flat array of `dtype` over the same bytes; what does not fill an element at the end is dropped. */
+/* A flat array of `dtype` over the same bytes; what does not fill an element at the end is dropped.
+ */
 static tt_hlo_value *reinterpret(tt_hlo_build *b, tt_hlo_value *x, tt_dtype dtype) {
   tt_dtype simple = dtype == TT_PRED ? TT_U8 : tt_dtype_real(dtype);
   int from, to;
@@ -196,11 +200,13 @@ static tt_hlo_value *window(tt_hlo_build *b, tt_hlo_value *x, int64_t from, int6
 /* ---- reading ---- */
 
 /* Dims `radix` of the chain, less a last 1. */
-static size_t chain_rank(const chain *c) { return (size_t)c->count + (c->radix[c->count] != 1 || c->count == 0); }
+static size_t chain_rank(const chain *c) {
+  return (size_t)c->count + (c->radix[c->count] != 1 || c->count == 0);
+}
 
 /* Where the slice starts when the offset is known at run time only: the digits of the offset. */
-static void chain_starts(tt_hlo_build *b, const chain *c, const tt_rt_tensor *view, tt_hlo_value *offset,
-                         tt_hlo_value **starts) {
+static void chain_starts(tt_hlo_build *b, const chain *c, const tt_rt_tensor *view,
+                         tt_hlo_value *offset, tt_hlo_value **starts) {
   for (size_t k = 0; k < chain_rank(c); k++) {
     tt_hlo_value *stride;
     starts[k] = tt_hlo_const_int(b, TT_S32, c->start[k]);
@@ -215,8 +221,8 @@ static void chain_starts(tt_hlo_build *b, const chain *c, const tt_rt_tensor *vi
   }
 }
 
-static tt_hlo_value *chain_slice(tt_hlo_build *b, const chain *c, tt_hlo_value *x, const tt_rt_tensor *view,
-                                 tt_hlo_value *offset) {
+static tt_hlo_value *chain_slice(tt_hlo_build *b, const chain *c, tt_hlo_value *x,
+                                 const tt_rt_tensor *view, tt_hlo_value *offset) {
   size_t rank = chain_rank(c);
   int64_t sizes[MAX_RANK + 1];
   tt_hlo_value *starts[MAX_RANK + 1];
@@ -235,7 +241,8 @@ static tt_hlo_value *chain_slice(tt_hlo_build *b, const chain *c, tt_hlo_value *
 }
 
 /* From the digits' order to the view's, and its axes of size 1 and stride 0. */
-static tt_hlo_value *chain_spread(tt_hlo_build *b, const chain *c, tt_hlo_value *x, const tt_rt_tensor *view) {
+static tt_hlo_value *chain_spread(tt_hlo_build *b, const chain *c, tt_hlo_value *x,
+                                  const tt_rt_tensor *view) {
   int64_t permutation[MAX_RANK], map[MAX_RANK], in_view_order[MAX_RANK];
   int at = 0;
   for (int axis = 0; axis < view->rank; axis++)
@@ -249,8 +256,8 @@ static tt_hlo_value *chain_spread(tt_hlo_build *b, const chain *c, tt_hlo_value 
     return x;
   for (int i = 0; i < at; i++)
     map[i] = in_view_order[i];
-  return tt_hlo_broadcast_in_dim(b, x, tt_hlo_dims_numbers(b, view->sizes, (size_t)view->rank), (size_t)view->rank,
-                                 map);
+  return tt_hlo_broadcast_in_dim(b, x, tt_hlo_dims_numbers(b, view->sizes, (size_t)view->rank),
+                                 (size_t)view->rank, map);
 }
 
 /* Position in the array of each element of the view: i32, or i64 for a large array. */
@@ -260,7 +267,8 @@ static tt_hlo_value *positions(tt_hlo_build *b, const tt_rt_tensor *view, int64_
   tt_hlo_dim *dims = tt_hlo_dims_numbers(b, view->sizes, rank);
   tt_hlo_value *sum = tt_hlo_full(b, tt_hlo_const_int(b, dtype, view->offset), dims, rank);
   for (int axis = 0; axis < view->rank; axis++) {
-    tt_hlo_value *step = tt_hlo_full(b, tt_hlo_const_int(b, dtype, view->strides[axis]), dims, rank);
+    tt_hlo_value *step =
+        tt_hlo_full(b, tt_hlo_const_int(b, dtype, view->strides[axis]), dims, rank);
     if (view->sizes[axis] > 1 && view->strides[axis] != 0)
       sum = tt_hlo_add(b, sum, tt_hlo_mul(b, tt_hlo_iota(b, dtype, dims, rank, axis), step));
   }
@@ -287,17 +295,19 @@ static bool same_dims(const tt_hlo_value *x, const tt_rt_tensor *view) {
 
 static tt_hlo_value *check_rank(tt_hlo_build *b, const tt_rt_tensor *view) {
   if (view->rank > MAX_RANK)
-    return tt_hlo_fail(b, TT_UNIMPLEMENTED, "a tensor of %d dims; at most %d", (int)view->rank, (int)MAX_RANK);
+    return tt_hlo_fail(b, TT_UNIMPLEMENTED, "a tensor of %d dims; at most %d", (int)view->rank,
+                       (int)MAX_RANK);
   return NULL;
 }
 
-tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *offset) {
+tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view,
+                              tt_hlo_value *offset) {
   chain c;
   if (check_rank(b, view) != NULL || b->err != NULL)
     return b->poison;
   if (is_empty(view))
-    return tt_hlo_full(b, zero(b, view->dtype), tt_hlo_dims_numbers(b, view->sizes, (size_t)view->rank),
-                       (size_t)view->rank);
+    return tt_hlo_full(b, zero(b, view->dtype),
+                       tt_hlo_dims_numbers(b, view->sizes, (size_t)view->rank), (size_t)view->rank);
   if (offset == NULL && base->type.dtype == view->dtype && same_dims(base, view))
     return base;
   base = base->type.dtype == view->dtype ? flat(b, base) : reinterpret(b, base, view->dtype);
@@ -309,12 +319,14 @@ tt_hlo_value *tt_rt_view_read(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_t
     base = needed > count ? window(b, base, 0, needed) : base;
     return tt_hlo_take(b, base, positions(b, view, needed > count ? needed : count), 0);
   }
-  return chain_spread(b, &c, chain_slice(b, &c, window(b, base, c.from, c.span), view, offset), view);
+  return chain_spread(b, &c, chain_slice(b, &c, window(b, base, c.from, c.span), view, offset),
+                      view);
 }
 
 /* ---- writing ---- */
 
-tt_hlo_value *tt_rt_view_store(tt_hlo_build *b, tt_hlo_value *value, const int64_t *sizes, const int64_t *strides) {
+tt_hlo_value *tt_rt_view_store(tt_hlo_build *b, tt_hlo_value *value, const int64_t *sizes,
+                               const int64_t *strides) {
   int rank = value->type.rank, at = 0, axes[MAX_RANK], count;
   int64_t permutation[MAX_RANK];
   if (rank > MAX_RANK || b->err != NULL)
@@ -336,8 +348,10 @@ tt_hlo_value *tt_rt_view_store(tt_hlo_build *b, tt_hlo_value *value, const int64
   return rank <= TT_RT_BASE_RANK ? value : flat(b, value);
 }
 
-/* The value as the chain's slice: its digits' axes by falling stride, then the 1 inside the last stride. */
-static tt_hlo_value *chain_gather_up(tt_hlo_build *b, const chain *c, tt_hlo_value *value, const tt_rt_tensor *view) {
+/* The value as the chain's slice: its digits' axes by falling stride, then the 1 inside the last
+ * stride. */
+static tt_hlo_value *chain_gather_up(tt_hlo_build *b, const chain *c, tt_hlo_value *value,
+                                     const tt_rt_tensor *view) {
   int64_t permutation[MAX_RANK], sizes[MAX_RANK + 1];
   int at = 0;
   for (int k = 0; k < c->count; k++)
@@ -346,9 +360,10 @@ static tt_hlo_value *chain_gather_up(tt_hlo_build *b, const chain *c, tt_hlo_val
     if (view->sizes[axis] <= 1)
       permutation[at++] = axis;
   if (at != view->rank)
-    return tt_hlo_fail(b, TT_INVALID_ARGUMENT,
-                       "unsupported operation: more than one element of the written-to tensor refers to a single "
-                       "memory location. Please clone() the tensor before performing the operation.");
+    return tt_hlo_fail(
+        b, TT_INVALID_ARGUMENT,
+        "unsupported operation: more than one element of the written-to tensor refers to a single "
+        "memory location. Please clone() the tensor before performing the operation.");
   value = tt_hlo_transpose(b, value, permutation);
   for (int k = 0; k < c->count; k++)
     sizes[k] = c->limit[k] - c->start[k];
@@ -356,8 +371,9 @@ static tt_hlo_value *chain_gather_up(tt_hlo_build *b, const chain *c, tt_hlo_val
   return tt_hlo_reshape_numbers(b, value, sizes, chain_rank(c));
 }
 
-static tt_hlo_value *chain_update(tt_hlo_build *b, const chain *c, tt_hlo_value *x, tt_hlo_value *value,
-                                  const tt_rt_tensor *view, tt_hlo_value *offset) {
+static tt_hlo_value *chain_update(tt_hlo_build *b, const chain *c, tt_hlo_value *x,
+                                  tt_hlo_value *value, const tt_rt_tensor *view,
+                                  tt_hlo_value *offset) {
   size_t rank = chain_rank(c);
   tt_hlo_value *starts[MAX_RANK + 1];
   bool whole = true;
@@ -378,16 +394,20 @@ static tt_hlo_value *scatter_update(tt_hlo_build *b, tt_hlo_value *base, tt_hlo_
                               .index_vector_dim = view->rank};
   for (int i = 0; i < view->rank; i++)
     if (view->sizes[i] > 1 && view->strides[i] == 0)
-      return tt_hlo_fail(b, TT_INVALID_ARGUMENT,
-                         "unsupported operation: more than one element of the written-to tensor refers to a single "
-                         "memory location. Please clone() the tensor before performing the operation.");
+      return tt_hlo_fail(
+          b, TT_INVALID_ARGUMENT,
+          "unsupported operation: more than one element of the written-to tensor refers to a "
+          "single "
+          "memory location. Please clone() the tensor before performing the operation.");
   if (more > 0)
     base = tt_hlo_pad(b, base, zero(b, base->type.dtype), &none, &more, NULL);
-  return tt_hlo_scatter(b, base, positions(b, view, count), value, &dims, TT_HLO_COMBINE_SET, false, false);
+  return tt_hlo_scatter(b, base, positions(b, view, count), value, &dims, TT_HLO_COMBINE_SET, false,
+                        false);
 }
 
 /* `x` with elements from `from` on replaced by `part`; longer when the part ends past its end. */
-static tt_hlo_value *put_window(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *part, int64_t from) {
+static tt_hlo_value *put_window(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *part,
+                                int64_t from) {
   int64_t count = x->type.dims[0], span = part->type.rank == 1 ? part->type.dims[0] : 0;
   tt_hlo_value *start = tt_hlo_const_int(b, TT_S32, from);
   if (from == 0 && span >= count)
@@ -399,7 +419,8 @@ static tt_hlo_value *put_window(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *
   return tt_hlo_dynamic_update_slice(b, x, part, &start);
 }
 
-/* `x` flat, with zeros after it until its bytes are whole elements of `dtype`; `x` itself where they are. */
+/* `x` flat, with zeros after it until its bytes are whole elements of `dtype`; `x` itself where
+ * they are. */
 static tt_hlo_value *fill_up(tt_hlo_build *b, tt_hlo_value *x, tt_dtype dtype) {
   int64_t one = tt_dtype_bytes(x->type.dtype), whole = tt_dtype_bytes(dtype), count;
   if (!tt_dims_count(x->type.dims, (size_t)x->type.rank, &count) || count * one % whole == 0)
@@ -407,8 +428,8 @@ static tt_hlo_value *fill_up(tt_hlo_build *b, tt_hlo_value *x, tt_dtype dtype) {
   return window(b, flat(b, x), 0, (count * one / whole + 1) * whole / one);
 }
 
-tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view, tt_hlo_value *value,
-                               tt_hlo_value *offset) {
+tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_tensor *view,
+                               tt_hlo_value *value, tt_hlo_value *offset) {
   tt_hlo_type base_type = base->type;
   tt_hlo_value *whole;
   int64_t count, kept = 0;
@@ -420,7 +441,8 @@ tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_
   whole = fill_up(b, base, view->dtype);
   if (b->err != NULL)
     return b->poison;
-  if (whole != base) { /* the last bytes are no element of the view's: written so, then in the buffer's own dtype again */
+  if (whole != base) { /* the last bytes are no element of the view's: written so, then in the
+                          buffer's own dtype again */
     tt_dims_count(base_type.dims, (size_t)base_type.rank, &kept);
     whole = reinterpret(b, tt_rt_view_write(b, whole, view, value, offset), base_type.dtype);
     return tt_hlo_reshape_numbers(b, cut(b, whole, kept), base_type.dims, (size_t)base_type.rank);
@@ -440,8 +462,8 @@ tt_hlo_value *tt_rt_view_write(tt_hlo_build *b, tt_hlo_value *base, const tt_rt_
     base = put_window(b, base, part, c.from);
   }
   /* back to the dims it had, so that the buffer can be donated */
-  if (b->err == NULL && base_type.dtype == view->dtype && tt_dims_count(base_type.dims, (size_t)base_type.rank, &kept) &&
-      kept == base->type.dims[0])
+  if (b->err == NULL && base_type.dtype == view->dtype &&
+      tt_dims_count(base_type.dims, (size_t)base_type.rank, &kept) && kept == base->type.dims[0])
     return tt_hlo_reshape_numbers(b, base, base_type.dims, (size_t)base_type.rank);
   return base;
 }

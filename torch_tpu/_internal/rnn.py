@@ -25,10 +25,16 @@ def _lstm(
     per_direction = 4 if has_biases else 2
     directions = 2 if bidirectional else 1
     if not _takes(input, hx, params, per_direction * directions * num_layers):
-        return _apart(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+        return _apart(
+            input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        )
     if torch.is_autocast_enabled("tpu"):
         dtype = torch.get_autocast_dtype("tpu")
-        input, hx, params = input.to(dtype), [h.to(dtype) for h in hx], [p.to(dtype) for p in params]
+        input, hx, params = (
+            input.to(dtype),
+            [h.to(dtype) for h in hx],
+            [p.to(dtype) for p in params],
+        )
     x = input.transpose(0, 1) if batch_first else input
     last = []
     for i in range(num_layers):
@@ -37,11 +43,27 @@ def _lstm(
         state = slice(i * directions, (i + 1) * directions)
         weights = params[i * directions * per_direction : (i + 1) * directions * per_direction]
         x, hy, cy, _, _ = torch._cudnn_rnn(
-            x, weights, per_direction, None, hx[0][state], hx[1][state], _LSTM, hx[0].shape[-1], 0,
-            1, False, 0.0, torch.is_grad_enabled(), bidirectional, [], None,
+            x,
+            weights,
+            per_direction,
+            None,
+            hx[0][state],
+            hx[1][state],
+            _LSTM,
+            hx[0].shape[-1],
+            0,
+            1,
+            False,
+            0.0,
+            torch.is_grad_enabled(),
+            bidirectional,
+            [],
+            None,
         )
         last.append((hy, cy))
-    hy, cy = last[0] if num_layers == 1 else (torch.cat(states) for states in zip(*last, strict=True))
+    hy, cy = (
+        last[0] if num_layers == 1 else (torch.cat(states) for states in zip(*last, strict=True))
+    )
     return x.transpose(0, 1) if batch_first else x, hy, cy
 
 

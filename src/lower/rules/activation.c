@@ -45,16 +45,17 @@ ACTIVATION_BACKWARD(silu_backward, silu_backward(b, g, x))
 /* g (w + x s (1 - w^2)), w = tanh(softplus(x)), s = sigmoid(x) */
 static tt_hlo_value *mish_backward(tt_hlo_build *b, tt_hlo_value *g, tt_hlo_value *x) {
   tt_hlo_value *w = tt_hlo_tanh(b, tt_low_softplus(b, x)), *s = tt_hlo_logistic(b, x);
-  tt_hlo_value *inner = tt_hlo_mul(b, tt_hlo_mul(b, x, s), tt_low_number_minus(b, 1, tt_low_squared(b, w)));
+  tt_hlo_value *inner =
+      tt_hlo_mul(b, tt_hlo_mul(b, x, s), tt_low_number_minus(b, 1, tt_low_squared(b, w)));
   return tt_hlo_mul(b, g, tt_hlo_add(b, w, inner));
 }
 ACTIVATION_BACKWARD(mish_backward, mish_backward(b, g, x))
 
 /* ---- gelu: x Phi(x), Phi the normal distribution function, or its approximation by tanh ---- */
 
-static const double sqrt_half = 0.70710678118654752440;      /* 1 / sqrt(2) */
-static const double normal_peak = 0.39894228040143267794;    /* 1 / sqrt(2 pi) */
-static const double tanh_scale = 0.79788456080286535588;     /* sqrt(2 / pi) */
+static const double sqrt_half = 0.70710678118654752440;   /* 1 / sqrt(2) */
+static const double normal_peak = 0.39894228040143267794; /* 1 / sqrt(2 pi) */
+static const double tanh_scale = 0.79788456080286535588;  /* sqrt(2 / pi) */
 static const double tanh_cubic = 0.044715;
 
 static bool by_tanh(const tt_low_value *approximate) {
@@ -68,7 +69,8 @@ static tt_hlo_value *normal_cdf(tt_hlo_build *b, tt_hlo_value *x) {
 
 /* tanh(sqrt(2 / pi) (x + 0.044715 x^3)) */
 static tt_hlo_value *gelu_tanh(tt_hlo_build *b, tt_hlo_value *x) {
-  tt_hlo_value *cubic = tt_low_add_number(b, tt_low_mul_number(b, tt_low_squared(b, x), tanh_cubic), 1);
+  tt_hlo_value *cubic =
+      tt_low_add_number(b, tt_low_mul_number(b, tt_low_squared(b, x), tanh_cubic), 1);
   return tt_hlo_tanh(b, tt_low_mul_number(b, tt_hlo_mul(b, x, cubic), tanh_scale));
 }
 
@@ -76,8 +78,9 @@ ACTIVATION_RULE(gelu) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], tt_low_compute_dtype(ctx, args, 1));
-  tt_hlo_value *share = by_tanh(&args[1]) ? tt_low_mul_number(b, tt_low_add_number(b, gelu_tanh(b, x), 1), 0.5)
-                                          : normal_cdf(b, x);
+  tt_hlo_value *share = by_tanh(&args[1])
+                            ? tt_low_mul_number(b, tt_low_add_number(b, gelu_tanh(b, x), 1), 0.5)
+                            : normal_cdf(b, x);
   tt_low_set(&results[0], tt_hlo_mul(b, x, share));
   return NULL;
 }
@@ -85,7 +88,8 @@ ACTIVATION_RULE(gelu) {
 /* Phi(x) + x phi(x) */
 static tt_hlo_value *gelu_slope(tt_hlo_build *b, tt_hlo_value *x) {
   tt_hlo_value *density = tt_hlo_exp(b, tt_low_mul_number(b, tt_low_squared(b, x), -0.5));
-  return tt_hlo_add(b, normal_cdf(b, x), tt_hlo_mul(b, x, tt_low_mul_number(b, density, normal_peak)));
+  return tt_hlo_add(b, normal_cdf(b, x),
+                    tt_hlo_mul(b, x, tt_low_mul_number(b, density, normal_peak)));
 }
 
 /* (1 + t) / 2 + x (1 - t^2) / 2 * d(argument of tanh)/dx */
@@ -93,7 +97,8 @@ static tt_hlo_value *gelu_tanh_slope(tt_hlo_build *b, tt_hlo_value *x) {
   tt_hlo_value *t = gelu_tanh(b, x);
   tt_hlo_value *inner = tt_low_mul_number(b, tt_low_squared(b, x), 3 * tanh_cubic);
   inner = tt_low_mul_number(b, tt_low_add_number(b, inner, 1), tanh_scale);
-  tt_hlo_value *right = tt_hlo_mul(b, tt_hlo_mul(b, x, tt_low_number_minus(b, 1, tt_low_squared(b, t))), inner);
+  tt_hlo_value *right =
+      tt_hlo_mul(b, tt_hlo_mul(b, x, tt_low_number_minus(b, 1, tt_low_squared(b, t))), inner);
   return tt_low_mul_number(b, tt_hlo_add(b, tt_low_add_number(b, t, 1), right), 0.5);
 }
 ACTIVATION_BACKWARD(gelu_backward,
@@ -109,7 +114,8 @@ ACTIVATION_RULE(softplus) {
   tt_hlo_value *z = unit ? x : tt_hlo_mul(b, x, NUMBER(1));
   tt_hlo_value *linear = tt_hlo_compare(b, TT_HLO_GT, z, NUMBER(2));
   tt_hlo_value *soft = tt_low_softplus(b, z);
-  tt_low_set(&results[0], tt_hlo_select(b, linear, x, unit ? soft : tt_hlo_div(b, soft, NUMBER(1))));
+  tt_low_set(&results[0],
+             tt_hlo_select(b, linear, x, unit ? soft : tt_hlo_div(b, soft, NUMBER(1))));
   return NULL;
 }
 
@@ -132,7 +138,8 @@ typedef struct elu_numbers {
 } elu_numbers;
 
 static elu_numbers elu_arguments(tt_low_ctx *ctx, const tt_low_value *args, tt_dtype dtype) {
-  tt_hlo_value *alpha = tt_low_number(ctx, &args[0], dtype, 1), *scale = tt_low_number(ctx, &args[1], dtype, 1);
+  tt_hlo_value *alpha = tt_low_number(ctx, &args[0], dtype, 1),
+               *scale = tt_low_number(ctx, &args[1], dtype, 1);
   elu_numbers n = {tt_hlo_mul(ctx->b, alpha, scale), scale, tt_low_number(ctx, &args[2], dtype, 1)};
   return n;
 }
@@ -165,8 +172,8 @@ ACTIVATION_RULE(celu) {
   return NULL;
 }
 
-/* grad, alpha, scale, input_scale, is_result, self or result y: for x <= 0 the slope is input_scale (y + alpha scale),
- * and y + alpha scale is alpha scale exp(input_scale x). */
+/* grad, alpha, scale, input_scale, is_result, self or result y: for x <= 0 the slope is input_scale
+ * (y + alpha scale), and y + alpha scale is alpha scale exp(input_scale x). */
 ACTIVATION_RULE(elu_backward) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
@@ -179,15 +186,16 @@ ACTIVATION_RULE(elu_backward) {
                           ? tt_hlo_add(b, x, tt_hlo_broadcast_like(b, n.negative, x))
                           : times(b, tt_hlo_exp(b, times(b, x, n.input)), n.negative);
   low = tt_hlo_mul(b, times(b, g, n.input), low);
-  tt_low_set(&results[0],
-             tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_LE, x, 0), low, times(b, g, n.positive)));
+  tt_low_set(&results[0], tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_LE, x, 0), low,
+                                        times(b, g, n.positive)));
   return NULL;
 }
 
 /* ---- leaky relu, prelu, rrelu's gradient: a slope below zero ---- */
 
 ACTIVATION_UNARY(leaky_relu, tt_hlo_select(b, above(b, x, 0), x, tt_hlo_mul(b, x, NUMBER(1))))
-ACTIVATION_BACKWARD(leaky_relu_backward, tt_hlo_select(b, above(b, x, 0), g, tt_hlo_mul(b, g, NUMBER(2))))
+ACTIVATION_BACKWARD(leaky_relu_backward,
+                    tt_hlo_select(b, above(b, x, 0), g, tt_hlo_mul(b, g, NUMBER(2))))
 
 ACTIVATION_RULE(prelu) {
   (void)args_count;
@@ -212,11 +220,13 @@ ACTIVATION_RULE(prelu_backward) {
 
 /* The mean of lower and upper, like `x`: the slope outside training. */
 static tt_hlo_value *middle(tt_low_ctx *ctx, const tt_low_value *bounds, tt_hlo_value *x) {
-  tt_hlo_value *sum = tt_hlo_add(ctx->b, tt_low_number_like(ctx, &bounds[0], x, 0), tt_low_number_like(ctx, &bounds[1], x, 0));
+  tt_hlo_value *sum = tt_hlo_add(ctx->b, tt_low_number_like(ctx, &bounds[0], x, 0),
+                                 tt_low_number_like(ctx, &bounds[1], x, 0));
   return tt_low_mul_number(ctx->b, sum, 0.5);
 }
 
-/* grad, self, noise, lower, upper, training, self_is_result; a range narrower than 1e-6 counts as one slope. */
+/* grad, self, noise, lower, upper, training, self_is_result; a range narrower than 1e-6 counts as
+ * one slope. */
 ACTIVATION_RULE(rrelu_backward) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
@@ -224,13 +234,16 @@ ACTIVATION_RULE(rrelu_backward) {
   tt_low_operands(ctx, args, 3, tt_low_compute_dtype(ctx, args, 2), gxn);
   bool training = tt_low_bool(ctx, &args[5], false);
   bool drawn = training && tt_low_double(ctx, &args[4], 1) - tt_low_double(ctx, &args[3], 0) > 1e-6;
-  tt_hlo_value *slope = drawn ? gxn[2] : tt_low_select_number(b, above(b, gxn[1], 0), 1, middle(ctx, args + 3, gxn[1]));
+  tt_hlo_value *slope =
+      drawn ? gxn[2]
+            : tt_low_select_number(b, above(b, gxn[1], 0), 1, middle(ctx, args + 3, gxn[1]));
   tt_low_set(&results[0], tt_hlo_mul(b, gxn[0], slope));
   return NULL;
 }
 
 const tt_low_rule tt_low_rules_activation[] = {
-#define X(overload, function, traits, data) {overload, tt_low_activation_##function, traits, data, NULL},
+#define X(overload, function, traits, data) \
+  {overload, tt_low_activation_##function, traits, data, NULL},
 #include "lower/rules/activation.def"
 #undef X
 };

@@ -5,7 +5,8 @@
 
 #define NUMBER(i) tt_low_number_like(ctx, &args[i], x, 0)
 
-static tt_hlo_value *inside(tt_hlo_build *b, tt_hlo_value *low, tt_hlo_value *x, tt_hlo_value *high) {
+static tt_hlo_value *inside(tt_hlo_build *b, tt_hlo_value *low, tt_hlo_value *x,
+                            tt_hlo_value *high) {
   return tt_hlo_and(b, tt_hlo_compare(b, TT_HLO_GT, x, low), tt_hlo_compare(b, TT_HLO_LT, x, high));
 }
 
@@ -14,7 +15,8 @@ static tt_hlo_value *inside_numbers(tt_hlo_build *b, double low, tt_hlo_value *x
 }
 
 ACTIVATION_UNARY(hardtanh, tt_hlo_min(b, tt_hlo_max(b, x, NUMBER(1)), NUMBER(2)))
-ACTIVATION_BACKWARD(hardtanh_backward, tt_low_select_or_number(b, inside(b, NUMBER(2), x, NUMBER(3)), g, 0))
+ACTIVATION_BACKWARD(hardtanh_backward,
+                    tt_low_select_or_number(b, inside(b, NUMBER(2), x, NUMBER(3)), g, 0))
 
 /* min(max(x + 3, 0), 6) / 6 */
 static tt_hlo_value *hardsigmoid(tt_hlo_build *b, tt_hlo_value *x) {
@@ -23,20 +25,23 @@ static tt_hlo_value *hardsigmoid(tt_hlo_build *b, tt_hlo_value *x) {
 }
 ACTIVATION_UNARY(hardsigmoid, hardsigmoid(b, x))
 ACTIVATION_BACKWARD(hardsigmoid_backward,
-                    tt_low_select_or_number(b, inside_numbers(b, -3, x, 3), tt_low_mul_number(b, g, 1.0 / 6), 0))
+                    tt_low_select_or_number(b, inside_numbers(b, -3, x, 3),
+                                            tt_low_mul_number(b, g, 1.0 / 6), 0))
 
 ACTIVATION_UNARY(hardswish, tt_hlo_mul(b, x, hardsigmoid(b, x)))
 static tt_hlo_value *hardswish_backward(tt_hlo_build *b, tt_hlo_value *g, tt_hlo_value *x) {
   tt_hlo_value *slope = tt_low_add_number(b, tt_low_mul_number(b, x, 1.0 / 3), 0.5);
   tt_hlo_value *below = tt_low_compare_number(b, TT_HLO_LE, x, -3);
-  tt_hlo_value *middle = tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_LT, x, 3), tt_hlo_mul(b, g, slope), g);
+  tt_hlo_value *middle =
+      tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_LT, x, 3), tt_hlo_mul(b, g, slope), g);
   return tt_low_select_number(b, below, 0, middle);
 }
 ACTIVATION_BACKWARD(hardswish_backward, hardswish_backward(b, g, x))
 
 /* |x| <= lambda: false for NaN */
 static tt_hlo_value *within(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *lambda) {
-  return tt_hlo_and(b, tt_hlo_compare(b, TT_HLO_GE, x, tt_hlo_neg(b, lambda)), tt_hlo_compare(b, TT_HLO_LE, x, lambda));
+  return tt_hlo_and(b, tt_hlo_compare(b, TT_HLO_GE, x, tt_hlo_neg(b, lambda)),
+                    tt_hlo_compare(b, TT_HLO_LE, x, lambda));
 }
 ACTIVATION_UNARY(hardshrink, tt_low_select_number(b, within(b, x, NUMBER(1)), 0, x))
 /* softshrink's gradient too */
@@ -45,12 +50,14 @@ ACTIVATION_BACKWARD(shrink_backward, tt_low_select_number(b, within(b, x, NUMBER
 /* x moved by lambda towards 0, 0 near 0; NaN stays. */
 static tt_hlo_value *softshrink(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *lambda) {
   tt_hlo_value *positive = tt_low_compare_number(b, TT_HLO_GT, x, 0);
-  tt_hlo_value *moved = tt_hlo_select(b, positive, tt_hlo_sub(b, x, lambda), tt_hlo_add(b, x, lambda));
+  tt_hlo_value *moved =
+      tt_hlo_select(b, positive, tt_hlo_sub(b, x, lambda), tt_hlo_add(b, x, lambda));
   return tt_low_select_number(b, within(b, x, lambda), 0, moved);
 }
 ACTIVATION_UNARY(softshrink, softshrink(b, x, NUMBER(1)))
 
-ACTIVATION_UNARY(threshold, tt_hlo_select(b, tt_hlo_compare(b, TT_HLO_LE, x, NUMBER(1)), NUMBER(2), x))
+ACTIVATION_UNARY(threshold,
+                 tt_hlo_select(b, tt_hlo_compare(b, TT_HLO_LE, x, NUMBER(1)), NUMBER(2), x))
 ACTIVATION_BACKWARD(threshold_backward,
                     tt_low_select_number(b, tt_hlo_compare(b, TT_HLO_LE, x, NUMBER(2)), 0, g))
 
@@ -60,7 +67,8 @@ static tt_hlo_value *exp_minus_abs(tt_hlo_build *b, tt_hlo_value *x) {
   return tt_hlo_exp(b, tt_hlo_neg(b, tt_hlo_abs(b, x)));
 }
 
-/* The second result keeps exp(-|x|) on the CPU and is empty elsewhere: it follows what is wanted. */
+/* The second result keeps exp(-|x|) on the CPU and is empty elsewhere: it follows what is wanted.
+ */
 ACTIVATION_RULE(log_sigmoid) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;

@@ -9,11 +9,13 @@ tt_hlo_value *tt_low_add_number(tt_hlo_build *b, tt_hlo_value *x, double number)
 /* Complex: part by part, for 0 times infinity is NaN. */
 tt_hlo_value *tt_low_mul_number(tt_hlo_build *b, tt_hlo_value *x, double number) {
   if (tt_dtype_is_complex(tt_hlo_dtype(x)))
-    return tt_hlo_complex(b, tt_low_mul_number(b, tt_hlo_real(b, x), number), tt_low_mul_number(b, tt_hlo_imag(b, x), number));
+    return tt_hlo_complex(b, tt_low_mul_number(b, tt_hlo_real(b, x), number),
+                          tt_low_mul_number(b, tt_hlo_imag(b, x), number));
   return tt_hlo_mul(b, x, tt_hlo_const_like(b, x, number));
 }
 
-tt_hlo_value *tt_low_compare_number(tt_hlo_build *b, tt_hlo_direction direction, tt_hlo_value *x, double number) {
+tt_hlo_value *tt_low_compare_number(tt_hlo_build *b, tt_hlo_direction direction, tt_hlo_value *x,
+                                    double number) {
   return tt_hlo_compare(b, direction, x, tt_hlo_const_like(b, x, number));
 }
 
@@ -33,11 +35,13 @@ tt_hlo_value *tt_low_min_number(tt_hlo_build *b, tt_hlo_value *x, double number)
   return tt_hlo_min(b, x, tt_hlo_const_like(b, x, number));
 }
 
-tt_hlo_value *tt_low_select_or_number(tt_hlo_build *b, tt_hlo_value *pred, tt_hlo_value *x, double number) {
+tt_hlo_value *tt_low_select_or_number(tt_hlo_build *b, tt_hlo_value *pred, tt_hlo_value *x,
+                                      double number) {
   return tt_hlo_select(b, pred, x, tt_hlo_const_like(b, x, number));
 }
 
-tt_hlo_value *tt_low_select_number(tt_hlo_build *b, tt_hlo_value *pred, double number, tt_hlo_value *x) {
+tt_hlo_value *tt_low_select_number(tt_hlo_build *b, tt_hlo_value *pred, double number,
+                                   tt_hlo_value *x) {
   return tt_hlo_select(b, pred, tt_hlo_const_like(b, x, number), x);
 }
 
@@ -49,9 +53,13 @@ tt_hlo_value *tt_low_polynomial(tt_hlo_build *b, tt_hlo_value *x, const double *
 }
 
 /* Element by element false, without a shape of its own when dims are unknown. */
-static tt_hlo_value *no(tt_hlo_build *b, tt_hlo_value *x) { return tt_hlo_compare(b, TT_HLO_NE, x, x); }
+static tt_hlo_value *no(tt_hlo_build *b, tt_hlo_value *x) {
+  return tt_hlo_compare(b, TT_HLO_NE, x, x);
+}
 
-tt_hlo_value *tt_low_is_not_number(tt_hlo_build *b, tt_hlo_value *x) { return tt_hlo_compare(b, TT_HLO_NE, x, x); }
+tt_hlo_value *tt_low_is_not_number(tt_hlo_build *b, tt_hlo_value *x) {
+  return tt_hlo_compare(b, TT_HLO_NE, x, x);
+}
 
 tt_hlo_value *tt_low_is_inf(tt_hlo_build *b, tt_hlo_value *x) {
   if (tt_dtype_is_complex(tt_hlo_dtype(x)))
@@ -61,7 +69,9 @@ tt_hlo_value *tt_low_is_inf(tt_hlo_build *b, tt_hlo_value *x) {
   return tt_low_compare_number(b, TT_HLO_EQ, tt_hlo_abs(b, x), INFINITY);
 }
 
-tt_hlo_value *tt_low_is_zero(tt_hlo_build *b, tt_hlo_value *x) { return tt_low_compare_number(b, TT_HLO_EQ, x, 0); }
+tt_hlo_value *tt_low_is_zero(tt_hlo_build *b, tt_hlo_value *x) {
+  return tt_low_compare_number(b, TT_HLO_EQ, x, 0);
+}
 
 static tt_dtype bits_dtype(tt_dtype dtype) {
   static const tt_dtype by_bytes[9] = {[1] = TT_S8, [2] = TT_S16, [4] = TT_S32, [8] = TT_S64};
@@ -89,7 +99,9 @@ tt_hlo_value *tt_low_trunc(tt_hlo_build *b, tt_hlo_value *x) {
 
 tt_hlo_value *tt_low_squared(tt_hlo_build *b, tt_hlo_value *x) { return tt_hlo_mul(b, x, x); }
 
-tt_hlo_value *tt_low_reciprocal(tt_hlo_build *b, tt_hlo_value *x) { return tt_low_number_over(b, 1, x); }
+tt_hlo_value *tt_low_reciprocal(tt_hlo_build *b, tt_hlo_value *x) {
+  return tt_low_number_over(b, 1, x);
+}
 
 /* max(x, 0) + log1p(exp(-|x|)): exp never exceeds 1. */
 tt_hlo_value *tt_low_softplus(tt_hlo_build *b, tt_hlo_value *x) {
@@ -102,22 +114,26 @@ tt_hlo_value *tt_low_element(tt_hlo_build *b, tt_hlo_value *x, int64_t i) {
 }
 
 tt_dtype tt_low_compute_dtype(tt_low_ctx *ctx, const tt_low_value *args, size_t count) {
-  return tt_low_opmath(ctx->wanted_count > 0 ? ctx->wanted[0].dtype : tt_low_promote(ctx, args, count));
+  return tt_low_opmath(ctx->wanted_count > 0 ? ctx->wanted[0].dtype
+                                             : tt_low_promote(ctx, args, count));
 }
 
-/* A tensor is first rounded to the result's dtype, as PyTorch does where a rank-0 f32 meets an f16 tensor; a Python
- * number keeps its precision. */
-void tt_low_operands(tt_low_ctx *ctx, const tt_low_value *args, size_t count, tt_dtype dtype, tt_hlo_value **xs) {
+/* A tensor is first rounded to the result's dtype, as PyTorch does where a rank-0 f32 meets an f16
+ * tensor; a Python number keeps its precision. */
+void tt_low_operands(tt_low_ctx *ctx, const tt_low_value *args, size_t count, tt_dtype dtype,
+                     tt_hlo_value **xs) {
   tt_dtype stored = ctx->wanted_count > 0 ? ctx->wanted[0].dtype : dtype;
   for (size_t i = 0; i < count; i++) {
-    bool round = tt_low_is_tensor(&args[i]) && !args[i].wrapped && stored != dtype && tt_low_opmath(stored) == dtype;
+    bool round = tt_low_is_tensor(&args[i]) && !args[i].wrapped && stored != dtype &&
+                 tt_low_opmath(stored) == dtype;
     xs[i] = tt_low_number(ctx, &args[i], round ? stored : dtype, 0);
     xs[i] = tt_hlo_convert(ctx->b, xs[i], dtype);
   }
   tt_low_broadcast_n(ctx, xs, count);
 }
 
-tt_hlo_value *tt_low_number_like(tt_low_ctx *ctx, const tt_low_value *arg, tt_hlo_value *x, double otherwise) {
+tt_hlo_value *tt_low_number_like(tt_low_ctx *ctx, const tt_low_value *arg, tt_hlo_value *x,
+                                 double otherwise) {
   tt_hlo_value *number = tt_low_number(ctx, arg, tt_hlo_dtype(x), otherwise);
   return tt_hlo_broadcast_like(ctx->b, number, x);
 }

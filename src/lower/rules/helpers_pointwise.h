@@ -1,7 +1,8 @@
 /* helpers_pointwise.h: element-by-element mathematics that several families of rules use.
  *
- * Every function emits operations on values of one dtype and equal dims, and returns a value of those dims. Numbers
- * are C constants of the formula, never arguments of the user's call: those stay values (tt_low_number). */
+ * Every function emits operations on values of one dtype and equal dims, and returns a value of
+ * those dims. Numbers are C constants of the formula, never arguments of the user's call: those
+ * stay values (tt_low_number). */
 #ifndef TT_LOWER_RULES_HELPERS_POINTWISE_H
 #define TT_LOWER_RULES_HELPERS_POINTWISE_H
 
@@ -10,14 +11,17 @@
 /* x with a number on the other side; the number has x's dtype and dims. */
 tt_hlo_value *tt_low_add_number(tt_hlo_build *b, tt_hlo_value *x, double number);
 tt_hlo_value *tt_low_mul_number(tt_hlo_build *b, tt_hlo_value *x, double number);
-tt_hlo_value *tt_low_compare_number(tt_hlo_build *b, tt_hlo_direction direction, tt_hlo_value *x, double number);
+tt_hlo_value *tt_low_compare_number(tt_hlo_build *b, tt_hlo_direction direction, tt_hlo_value *x,
+                                    double number);
 tt_hlo_value *tt_low_number_minus(tt_hlo_build *b, double number, tt_hlo_value *x); /* number - x */
 tt_hlo_value *tt_low_number_over(tt_hlo_build *b, double number, tt_hlo_value *x);  /* number / x */
 tt_hlo_value *tt_low_max_number(tt_hlo_build *b, tt_hlo_value *x, double number);
 tt_hlo_value *tt_low_min_number(tt_hlo_build *b, tt_hlo_value *x, double number);
 /* pred ? x : number, and pred ? number : x. */
-tt_hlo_value *tt_low_select_or_number(tt_hlo_build *b, tt_hlo_value *pred, tt_hlo_value *x, double number);
-tt_hlo_value *tt_low_select_number(tt_hlo_build *b, tt_hlo_value *pred, double number, tt_hlo_value *x);
+tt_hlo_value *tt_low_select_or_number(tt_hlo_build *b, tt_hlo_value *pred, tt_hlo_value *x,
+                                      double number);
+tt_hlo_value *tt_low_select_number(tt_hlo_build *b, tt_hlo_value *pred, double number,
+                                   tt_hlo_value *x);
 /* c[0] + c[1] x + ... + c[count - 1] x^(count - 1), by Horner's scheme. */
 tt_hlo_value *tt_low_polynomial(tt_hlo_build *b, tt_hlo_value *x, const double *c, size_t count);
 
@@ -36,12 +40,14 @@ tt_hlo_value *tt_low_softplus(tt_hlo_build *b, tt_hlo_value *x);
 /* x[..., i] for a number i on axis 0 of a rank-1 tensor, as a scalar. */
 tt_hlo_value *tt_low_element(tt_hlo_build *b, tt_hlo_value *x, int64_t i);
 
-/* The dtype that a pointwise rule computes in: result 0's, widened by tt_low_opmath; without a wanted result the
- * promoted dtype of the first `count` arguments. */
+/* The dtype that a pointwise rule computes in: result 0's, widened by tt_low_opmath; without a
+ * wanted result the promoted dtype of the first `count` arguments. */
 tt_dtype tt_low_compute_dtype(tt_low_ctx *ctx, const tt_low_value *args, size_t count);
 /* The first `count` arguments (tensors or numbers) in `dtype`, broadcast together. */
-void tt_low_operands(tt_low_ctx *ctx, const tt_low_value *args, size_t count, tt_dtype dtype, tt_hlo_value **xs);
+void tt_low_operands(tt_low_ctx *ctx, const tt_low_value *args, size_t count, tt_dtype dtype,
+                     tt_hlo_value **xs);
 /* Argument `arg` as a value of x's dtype and dims. */
-tt_hlo_value *tt_low_number_like(tt_low_ctx *ctx, const tt_low_value *arg, tt_hlo_value *x, double otherwise);
+tt_hlo_value *tt_low_number_like(tt_low_ctx *ctx, const tt_low_value *arg, tt_hlo_value *x,
+                                 double otherwise);
 
 #endif /* TT_LOWER_RULES_HELPERS_POINTWISE_H */

@@ -19,16 +19,18 @@ const int64_t *tt_low_axes_from(tt_low_ctx *ctx, int first, int rank, size_t *ou
   return axes;
 }
 
-size_t tt_low_axes_safe(tt_low_ctx *ctx, const tt_low_value *arg, int rank, const int64_t **out_axes) {
+size_t tt_low_axes_safe(tt_low_ctx *ctx, const tt_low_value *arg, int rank,
+                        const int64_t **out_axes) {
   *out_axes = NULL;
   return rank == 0 ? 0 : tt_low_axes(ctx, arg, rank, out_axes);
 }
 
-tt_hlo_value *tt_low_fold(tt_low_ctx *ctx, tt_hlo_code op, tt_hlo_value *x, const int64_t *axes, size_t count,
-                          bool keep) {
+tt_hlo_value *tt_low_fold(tt_low_ctx *ctx, tt_hlo_code op, tt_hlo_value *x, const int64_t *axes,
+                          size_t count, bool keep) {
   if (count == 0)
     return x;
-  return keep ? tt_hlo_reduce_keep(ctx->b, op, x, axes, count) : tt_hlo_reduce(ctx->b, op, x, axes, count);
+  return keep ? tt_hlo_reduce_keep(ctx->b, op, x, axes, count)
+              : tt_hlo_reduce(ctx->b, op, x, axes, count);
 }
 
 tt_hlo_value *tt_low_fold_all(tt_low_ctx *ctx, tt_hlo_code op, tt_hlo_value *x) {
@@ -37,21 +39,23 @@ tt_hlo_value *tt_low_fold_all(tt_low_ctx *ctx, tt_hlo_code op, tt_hlo_value *x) 
   return tt_low_fold(ctx, op, x, axes, count, false);
 }
 
-tt_hlo_value *tt_low_fold_size(tt_low_ctx *ctx, tt_hlo_value *x, const int64_t *axes, size_t count, tt_dtype dtype) {
+tt_hlo_value *tt_low_fold_size(tt_low_ctx *ctx, tt_hlo_value *x, const int64_t *axes, size_t count,
+                               tt_dtype dtype) {
   tt_hlo_dim size = tt_hlo_dim_number(1);
   for (size_t i = 0; i < count; i++)
     size = tt_hlo_dim_mul(ctx->b, size, tt_hlo_dim_of(ctx->b, x, (int)axes[i]));
   return tt_hlo_dim_value(ctx->b, size, dtype);
 }
 
-tt_hlo_value *tt_low_fold_mean(tt_low_ctx *ctx, tt_hlo_value *x, const int64_t *axes, size_t count, bool keep) {
+tt_hlo_value *tt_low_fold_mean(tt_low_ctx *ctx, tt_hlo_value *x, const int64_t *axes, size_t count,
+                               bool keep) {
   tt_hlo_value *sum = tt_low_fold(ctx, TT_HLO_ADD, x, axes, count, keep);
   tt_hlo_value *size = tt_low_fold_size(ctx, x, axes, count, tt_dtype_real(tt_hlo_dtype(x)));
   return tt_low_with(ctx, TT_HLO_DIVIDE, sum, tt_hlo_convert(ctx->b, size, tt_hlo_dtype(x)));
 }
 
-void tt_low_fold_pick(tt_low_ctx *ctx, tt_hlo_value *x, int axis, bool largest, tt_hlo_value **out_value,
-                      tt_hlo_value **out_index) {
+void tt_low_fold_pick(tt_low_ctx *ctx, tt_hlo_value *x, int axis, bool largest,
+                      tt_hlo_value **out_value, tt_hlo_value **out_index) {
   tt_hlo_build *b = ctx->b;
   const int64_t axes[1] = {axis};
   if (tt_hlo_rank(x) == 0) {
@@ -61,9 +65,10 @@ void tt_low_fold_pick(tt_low_ctx *ctx, tt_hlo_value *x, int axis, bool largest, 
   }
   if (tt_hlo_dtype(x) == TT_PRED)
     x = tt_hlo_convert(b, x, TT_U8);
-  /* Two plain reductions: they vectorize, where one over (value, index) pairs does not. With a NaN the extreme is NaN,
-   * equal to nothing, and the first NaN is found instead. */
-  tt_hlo_value *value = tt_hlo_reduce_keep(b, largest ? TT_HLO_MAXIMUM : TT_HLO_MINIMUM, x, axes, 1);
+  /* Two plain reductions: they vectorize, where one over (value, index) pairs does not. With a NaN
+   * the extreme is NaN, equal to nothing, and the first NaN is found instead. */
+  tt_hlo_value *value =
+      tt_hlo_reduce_keep(b, largest ? TT_HLO_MAXIMUM : TT_HLO_MINIMUM, x, axes, 1);
   tt_hlo_value *hit = tt_hlo_compare(b, TT_HLO_EQ, x, tt_hlo_broadcast_like(b, value, x));
   if (tt_dtype_is_float(tt_hlo_dtype(x)))
     hit = tt_hlo_or(b, hit, tt_low_is_nan(ctx, x));
@@ -80,20 +85,25 @@ tt_hlo_value *tt_low_with_const(tt_low_ctx *ctx, tt_hlo_code op, tt_hlo_value *x
   return tt_hlo_op2(ctx->b, op, x, tt_hlo_const_like(ctx->b, x, y));
 }
 
-tt_hlo_value *tt_low_compare_const(tt_low_ctx *ctx, tt_hlo_direction direction, tt_hlo_value *x, double y) {
+tt_hlo_value *tt_low_compare_const(tt_low_ctx *ctx, tt_hlo_direction direction, tt_hlo_value *x,
+                                   double y) {
   return tt_hlo_compare(ctx->b, direction, x, tt_hlo_const_like(ctx->b, x, y));
 }
 
-tt_hlo_value *tt_low_select_const(tt_low_ctx *ctx, tt_hlo_value *pred, tt_hlo_value *yes, double no) {
+tt_hlo_value *tt_low_select_const(tt_low_ctx *ctx, tt_hlo_value *pred, tt_hlo_value *yes,
+                                  double no) {
   return tt_hlo_select(ctx->b, pred, yes, tt_hlo_const_like(ctx->b, yes, no));
 }
 
 tt_hlo_value *tt_low_along(tt_low_ctx *ctx, tt_hlo_value *vector, tt_hlo_value *like, int axis) {
   const int64_t map[1] = {axis};
-  return tt_hlo_broadcast_in_dim(ctx->b, vector, tt_hlo_dims_of(ctx->b, like), (size_t)tt_hlo_rank(like), map);
+  return tt_hlo_broadcast_in_dim(ctx->b, vector, tt_hlo_dims_of(ctx->b, like),
+                                 (size_t)tt_hlo_rank(like), map);
 }
 
-tt_hlo_value *tt_low_is_nan(tt_low_ctx *ctx, tt_hlo_value *x) { return tt_hlo_compare(ctx->b, TT_HLO_NE, x, x); }
+tt_hlo_value *tt_low_is_nan(tt_low_ctx *ctx, tt_hlo_value *x) {
+  return tt_hlo_compare(ctx->b, TT_HLO_NE, x, x);
+}
 
 tt_hlo_value *tt_low_square(tt_low_ctx *ctx, tt_hlo_value *x) {
   tt_hlo_build *b = ctx->b;
@@ -112,8 +122,8 @@ void tt_low_sort_indexed(tt_low_ctx *ctx, tt_hlo_value *x, int axis, tt_hlo_valu
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_hlo_dtype(x);
   tt_hlo_value *in[2] = {x, tt_low_iota_like(ctx, x, axis)}, *out[2];
-  const tt_hlo_type types[4] = {tt_hlo_scalar_type(dtype), tt_hlo_scalar_type(dtype), tt_hlo_scalar_type(TT_S32),
-                                tt_hlo_scalar_type(TT_S32)};
+  const tt_hlo_type types[4] = {tt_hlo_scalar_type(dtype), tt_hlo_scalar_type(dtype),
+                                tt_hlo_scalar_type(TT_S32), tt_hlo_scalar_type(TT_S32)};
   tt_hlo_region *region = tt_hlo_region_open(b, types, 4);
   tt_hlo_value *p = tt_hlo_region_arg(b, region, 0), *q = tt_hlo_region_arg(b, region, 1);
   tt_hlo_value *less = tt_hlo_compare(b, TT_HLO_LT, p, q);

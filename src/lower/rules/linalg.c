@@ -1,4 +1,5 @@
-/* Triangular and Cholesky solves, cross products, the matrix exponential; and the matrix helpers of linalg_internal.h. */
+/* Triangular and Cholesky solves, cross products, the matrix exponential; and the matrix helpers of
+ * linalg_internal.h. */
 #include <math.h>
 
 #include "lower/rules/linalg_internal.h"
@@ -35,7 +36,9 @@ tt_hlo_value *tt_low_mat_transpose(tt_low_ctx *ctx, tt_hlo_value *x, bool conjug
   return conjugate ? conj_of(ctx, x) : x;
 }
 
-tt_hlo_value *tt_low_mat_row(tt_low_ctx *ctx, tt_hlo_value *x) { return tt_low_iota_like(ctx, x, tt_hlo_rank(x) - 2); }
+tt_hlo_value *tt_low_mat_row(tt_low_ctx *ctx, tt_hlo_value *x) {
+  return tt_low_iota_like(ctx, x, tt_hlo_rank(x) - 2);
+}
 tt_hlo_value *tt_low_mat_column(tt_low_ctx *ctx, tt_hlo_value *x) {
   return tt_low_iota_like(ctx, x, tt_hlo_rank(x) - 1);
 }
@@ -60,14 +63,16 @@ tt_hlo_value *tt_low_mat_eye_like(tt_low_ctx *ctx, tt_hlo_value *x) {
 
 tt_hlo_value *tt_low_mat_diagonal(tt_low_ctx *ctx, tt_hlo_value *x) {
   const int64_t axes[1] = {tt_hlo_rank(x) - 2};
-  return tt_hlo_reduce(ctx->b, TT_HLO_ADD, tt_low_select_const(ctx, on_diagonal(ctx, x), x, 0), axes, 1);
+  return tt_hlo_reduce(ctx->b, TT_HLO_ADD, tt_low_select_const(ctx, on_diagonal(ctx, x), x, 0),
+                       axes, 1);
 }
 
 tt_hlo_value *tt_low_mat_along_columns(tt_low_ctx *ctx, tt_hlo_value *v, tt_hlo_value *like) {
   return tt_hlo_broadcast_like(ctx->b, tt_hlo_unsqueeze(ctx->b, v, tt_hlo_rank(v) - 1), like);
 }
 
-tt_hlo_value *tt_low_mat_batch_as(tt_low_ctx *ctx, tt_hlo_value *x, const tt_hlo_dim *batch, size_t batch_rank) {
+tt_hlo_value *tt_low_mat_batch_as(tt_low_ctx *ctx, tt_hlo_value *x, const tt_hlo_dim *batch,
+                                  size_t batch_rank) {
   tt_hlo_dim *dims = tt_hlo_alloc(ctx->b, batch_rank + 2, sizeof *dims);
   if (dims == NULL)
     return x;
@@ -87,22 +92,23 @@ void tt_low_mat_set_empty(tt_low_ctx *ctx, tt_low_value *results, size_t i, tt_d
 void tt_low_mat_set_trivial(tt_low_ctx *ctx, tt_low_value *results, size_t i, tt_dtype dtype) {
   tt_low_mat_set_empty(ctx, results, i, dtype);
   tt_hlo_value *zeros = results[i].tensor;
-  if (tt_hlo_rank(zeros) >= 2 && tt_low_mat_rows(zeros) == tt_low_mat_columns(zeros) && !tt_low_mat_empty(zeros))
+  if (tt_hlo_rank(zeros) >= 2 && tt_low_mat_rows(zeros) == tt_low_mat_columns(zeros) &&
+      !tt_low_mat_empty(zeros))
     results[i].tensor = tt_low_mat_eye_like(ctx, zeros);
 }
 
 /* ---- triangular solves ---- */
 
-static tt_hlo_value *solve_triangle(tt_low_ctx *ctx, tt_hlo_value *a, tt_hlo_value *y, bool left, bool upper, bool unit,
-                                    tt_hlo_transpose_kind transpose) {
+static tt_hlo_value *solve_triangle(tt_low_ctx *ctx, tt_hlo_value *a, tt_hlo_value *y, bool left,
+                                    bool upper, bool unit, tt_hlo_transpose_kind transpose) {
   if (tt_low_mat_empty(a) || tt_low_mat_empty(y))
     return y;
   return tt_hlo_triangular_solve(ctx->b, a, y, left, !upper, unit, transpose);
 }
 
 /* (A, B, upper, left, unitriangular) */
-static tt_error *lower_solve_triangular(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                        tt_low_value *results) {
+static tt_error *lower_solve_triangular(tt_low_ctx *ctx, const tt_low_value *args,
+                                        size_t args_count, tt_low_value *results) {
   (void)args_count;
   size_t rank;
   const tt_hlo_dim *dims = tt_low_wanted_dims(ctx, 0, &rank);
@@ -115,8 +121,8 @@ static tt_error *lower_solve_triangular(tt_low_ctx *ctx, const tt_low_value *arg
 }
 
 /* (B, A, upper, transpose, unitriangular) -> (X, A) */
-static tt_error *lower_triangular_solve(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                        tt_low_value *results) {
+static tt_error *lower_triangular_solve(tt_low_ctx *ctx, const tt_low_value *args,
+                                        size_t args_count, tt_low_value *results) {
   (void)args_count;
   size_t rank;
   const tt_hlo_dim *dims = tt_low_wanted_dims(ctx, 0, &rank);
@@ -131,7 +137,8 @@ static tt_error *lower_triangular_solve(tt_low_ctx *ctx, const tt_low_value *arg
 
 /* ---- Cholesky ---- */
 
-/* The lower factor of the matrix whose lower (or upper) triangle `a` holds; NaN where it is not positive definite. */
+/* The lower factor of the matrix whose lower (or upper) triangle `a` holds; NaN where it is not
+ * positive definite. */
 static tt_hlo_value *cholesky(tt_low_ctx *ctx, tt_hlo_value *a, bool upper) {
   if (tt_low_mat_empty(a))
     return a;
@@ -140,7 +147,8 @@ static tt_hlo_value *cholesky(tt_low_ctx *ctx, tt_hlo_value *a, bool upper) {
   return tt_low_mat_lower(ctx, tt_hlo_cholesky(ctx->b, a, true), 0);
 }
 
-/* (self, upper, check_errors) -> (L, info): info is the first column that failed, from 1; 0 for none */
+/* (self, upper, check_errors) -> (L, info): info is the first column that failed, from 1; 0 for
+ * none */
 static tt_error *lower_cholesky_ex(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
                                    tt_low_value *results) {
   (void)args_count;
@@ -153,7 +161,8 @@ static tt_error *lower_cholesky_ex(tt_low_ctx *ctx, const tt_low_value *args, si
   }
   tt_hlo_value *diagonal = tt_low_mat_diagonal(ctx, l);
   const int64_t axes[1] = {tt_hlo_rank(diagonal) - 1};
-  tt_hlo_value *order = tt_low_with_const(ctx, TT_HLO_ADD, tt_low_iota_like(ctx, diagonal, (int)axes[0]), 1);
+  tt_hlo_value *order =
+      tt_low_with_const(ctx, TT_HLO_ADD, tt_low_iota_like(ctx, diagonal, (int)axes[0]), 1);
   tt_hlo_value *first = tt_low_select_const(ctx, tt_low_is_nan(ctx, diagonal), order, INT32_MAX);
   first = tt_hlo_reduce(ctx->b, TT_HLO_MINIMUM, first, axes, 1);
   tt_hlo_value *fine = tt_low_compare_const(ctx, TT_HLO_NE, first, INT32_MAX);
@@ -161,7 +170,8 @@ static tt_error *lower_cholesky_ex(tt_low_ctx *ctx, const tt_low_value *args, si
   return NULL;
 }
 
-static tt_error *lower_cholesky(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_cholesky(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                                tt_low_value *results) {
   (void)args_count;
   bool upper = tt_low_bool(ctx, &args[1], false);
   tt_hlo_value *l = cholesky(ctx, args[0].tensor, upper);
@@ -170,7 +180,8 @@ static tt_error *lower_cholesky(tt_low_ctx *ctx, const tt_low_value *args, size_
 }
 
 /* x of L L^H x = y, or U^H U x = y */
-static tt_hlo_value *cholesky_solve(tt_low_ctx *ctx, tt_hlo_value *factor, tt_hlo_value *y, bool upper) {
+static tt_hlo_value *cholesky_solve(tt_low_ctx *ctx, tt_hlo_value *factor, tt_hlo_value *y,
+                                    bool upper) {
   tt_hlo_transpose_kind first = upper ? TT_HLO_ADJOINT : TT_HLO_NO_TRANSPOSE;
   tt_hlo_transpose_kind second = upper ? TT_HLO_NO_TRANSPOSE : TT_HLO_ADJOINT;
   y = solve_triangle(ctx, factor, y, true, upper, false, first);
@@ -181,16 +192,18 @@ static tt_hlo_value *cholesky_solve(tt_low_ctx *ctx, tt_hlo_value *factor, tt_hl
 static tt_error *lower_cholesky_solve(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
                                       tt_low_value *results) {
   (void)args_count;
-  tt_low_set(&results[0], cholesky_solve(ctx, args[1].tensor, args[0].tensor, tt_low_bool(ctx, &args[2], false)));
+  tt_low_set(&results[0], cholesky_solve(ctx, args[1].tensor, args[0].tensor,
+                                         tt_low_bool(ctx, &args[2], false)));
   return NULL;
 }
 
 /* (L, upper) */
-static tt_error *lower_cholesky_inverse(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                        tt_low_value *results) {
+static tt_error *lower_cholesky_inverse(tt_low_ctx *ctx, const tt_low_value *args,
+                                        size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *eye = tt_low_mat_eye_like(ctx, args[0].tensor);
-  tt_low_set(&results[0], cholesky_solve(ctx, args[0].tensor, eye, tt_low_bool(ctx, &args[1], false)));
+  tt_low_set(&results[0],
+             cholesky_solve(ctx, args[0].tensor, eye, tt_low_bool(ctx, &args[1], false)));
   return NULL;
 }
 
@@ -198,12 +211,14 @@ static tt_error *lower_cholesky_inverse(tt_low_ctx *ctx, const tt_low_value *arg
 
 /* x moved up by `by` along an axis of 3, round */
 static tt_hlo_value *roll3(tt_low_ctx *ctx, tt_hlo_value *x, int axis, int by) {
-  tt_hlo_value *parts[2] = {tt_hlo_slice_axis(ctx->b, x, axis, by, 3, 1), tt_hlo_slice_axis(ctx->b, x, axis, 0, by, 1)};
+  tt_hlo_value *parts[2] = {tt_hlo_slice_axis(ctx->b, x, axis, by, 3, 1),
+                            tt_hlo_slice_axis(ctx->b, x, axis, 0, by, 1)};
   return tt_hlo_concat(ctx->b, parts, 2, axis);
 }
 
 /* (self, other, dim): a[1] b[2] - a[2] b[1], and round */
-static tt_error *lower_cross(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_cross(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                             tt_low_value *results) {
   (void)args_count;
   tt_dtype dtype = tt_low_opmath(tt_low_promote(ctx, args, 2));
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], dtype), *y = tt_low_tensor(ctx, &args[1], dtype);
@@ -223,7 +238,8 @@ enum { EXP_TERMS = 18 };
 static tt_hlo_value *exp_series(tt_low_ctx *ctx, tt_hlo_value *a) {
   tt_hlo_value *eye = tt_low_mat_eye_like(ctx, a), *sum = eye;
   for (int k = EXP_TERMS; k > 0; k--) {
-    tt_hlo_value *term = tt_low_with_const(ctx, TT_HLO_MULTIPLY, tt_hlo_matmul(ctx->b, a, sum), 1.0 / k);
+    tt_hlo_value *term =
+        tt_low_with_const(ctx, TT_HLO_MULTIPLY, tt_hlo_matmul(ctx->b, a, sum), 1.0 / k);
     sum = tt_hlo_add(ctx->b, eye, term);
   }
   return sum;
@@ -242,7 +258,8 @@ static tt_hlo_value *square_repeatedly(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_
   tt_hlo_value *k = tt_hlo_region_arg(b, body, 0), *e = tt_hlo_region_arg(b, body, 1);
   tt_hlo_value *left = tt_hlo_region_arg(b, body, 2);
   tt_hlo_value *due = tt_hlo_compare(b, TT_HLO_LT, tt_hlo_broadcast_like(b, k, left), left);
-  tt_hlo_value *squared = tt_hlo_select(b, tt_hlo_broadcast_like(b, due, e), tt_hlo_matmul(b, e, e), e);
+  tt_hlo_value *squared =
+      tt_hlo_select(b, tt_hlo_broadcast_like(b, due, e), tt_hlo_matmul(b, e, e), e);
   tt_hlo_value *next[3] = {tt_hlo_add(b, k, tt_hlo_const_int(b, TT_S32, 1)), squared, left};
   tt_hlo_region_close(b, next, 3);
   tt_hlo_while(b, inits, 3, cond, body, out);
@@ -263,13 +280,17 @@ static tt_error *lower_matrix_exp(tt_low_ctx *ctx, const tt_low_value *args, siz
   }
   tt_hlo_value *norm = tt_hlo_reduce_keep(b, TT_HLO_ADD, tt_hlo_abs(b, a), rows, 1);
   norm = tt_hlo_reduce_keep(b, TT_HLO_MAXIMUM, norm, columns, 1);
-  tt_hlo_value *power = tt_hlo_op1(b, TT_HLO_CEIL, tt_low_with_const(ctx, TT_HLO_MULTIPLY, tt_hlo_log(b, norm), 1.4426950408889634));
+  tt_hlo_value *power =
+      tt_hlo_op1(b, TT_HLO_CEIL,
+                 tt_low_with_const(ctx, TT_HLO_MULTIPLY, tt_hlo_log(b, norm), 1.4426950408889634));
   power = tt_hlo_clamp(b, tt_hlo_const_like(b, power, 0), power, tt_hlo_const_like(b, power, 1000));
   tt_hlo_value *finite = tt_hlo_is_finite(b, norm);
   power = tt_low_select_const(ctx, finite, power, 0);
-  tt_hlo_value *scale = tt_hlo_exp(b, tt_low_with_const(ctx, TT_HLO_MULTIPLY, power, -0.69314718055994531));
+  tt_hlo_value *scale =
+      tt_hlo_exp(b, tt_low_with_const(ctx, TT_HLO_MULTIPLY, power, -0.69314718055994531));
   a = tt_low_with(ctx, TT_HLO_MULTIPLY, a, tt_hlo_convert(b, scale, dtype));
-  tt_low_set_fit(ctx, results, 0, square_repeatedly(ctx, exp_series(ctx, a), tt_hlo_convert(b, power, TT_S32)));
+  tt_low_set_fit(ctx, results, 0,
+                 square_repeatedly(ctx, exp_series(ctx, a), tt_hlo_convert(b, power, TT_S32)));
   return NULL;
 }
 

@@ -1,4 +1,5 @@
-/* linalg_internal.h: matrices in batches, shared by linalg.c, linalg_lu.c and linalg_factor.c alone. */
+/* linalg_internal.h: matrices in batches, shared by linalg.c, linalg_lu.c and linalg_factor.c
+ * alone. */
 #ifndef TT_LOWER_RULES_LINALG_INTERNAL_H
 #define TT_LOWER_RULES_LINALG_INTERNAL_H
 
@@ -25,9 +26,10 @@ tt_hlo_value *tt_low_mat_diagonal(tt_low_ctx *ctx, tt_hlo_value *x);
 /* [..., n] laid along the columns: y[..., i, j] = v[..., j], for `like` [..., m, n] */
 tt_hlo_value *tt_low_mat_along_columns(tt_low_ctx *ctx, tt_hlo_value *v, tt_hlo_value *like);
 /* x [..., m, n] with its batch dims broadcast to `batch`. */
-tt_hlo_value *tt_low_mat_batch_as(tt_low_ctx *ctx, tt_hlo_value *x, const tt_hlo_dim *batch, size_t batch_rank);
-/* Result i as the wanted dims have it without elements to compute it of: an identity where they are a square matrix,
- * else zeros. */
+tt_hlo_value *tt_low_mat_batch_as(tt_low_ctx *ctx, tt_hlo_value *x, const tt_hlo_dim *batch,
+                                  size_t batch_rank);
+/* Result i as the wanted dims have it without elements to compute it of: an identity where they are
+ * a square matrix, else zeros. */
 void tt_low_mat_set_trivial(tt_low_ctx *ctx, tt_low_value *results, size_t i, tt_dtype dtype);
 /* Result i filled with zeros in the wanted dims. */
 void tt_low_mat_set_empty(tt_low_ctx *ctx, tt_low_value *results, size_t i, tt_dtype dtype);

@@ -1,4 +1,5 @@
-/* Losses and their gradients. reduction: 0 none, 1 mean, 2 sum. All arithmetic is in the opmath type. */
+/* Losses and their gradients. reduction: 0 none, 1 mean, 2 sum. All arithmetic is in the opmath
+ * type. */
 #include <math.h>
 
 #include "lower/rules/helpers_reduction.h"
@@ -22,7 +23,8 @@ static tt_hlo_value *reduced(tt_low_ctx *ctx, tt_hlo_value *loss, int64_t reduct
 }
 
 /* The incoming gradient in the dims of `like`, divided by the count for a mean. */
-static tt_hlo_value *incoming(tt_low_ctx *ctx, const tt_low_value *grad, tt_hlo_value *like, int64_t reduction) {
+static tt_hlo_value *incoming(tt_low_ctx *ctx, const tt_low_value *grad, tt_hlo_value *like,
+                              int64_t reduction) {
   tt_hlo_value *g = tt_low_tensor(ctx, grad, tt_hlo_dtype(like));
   if (reduction == AVERAGE)
     g = tt_low_with(ctx, TT_HLO_DIVIDE, g, count_of(ctx, like));
@@ -48,11 +50,13 @@ static tt_hlo_value *constant(tt_low_ctx *ctx, tt_hlo_value *like, double value)
 /* ---- of differences: mse, smooth l1, huber ---- */
 
 /* (x, t, reduction) */
-static tt_error *lower_mse(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_mse(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                           tt_low_value *results) {
   (void)args_count;
   pair p = pair_of(ctx, args);
   tt_hlo_value *d = tt_hlo_sub(ctx->b, p.x, p.t);
-  tt_low_set(&results[0], reduced(ctx, tt_hlo_mul(ctx->b, d, d), tt_low_int(ctx, &args[2], AVERAGE)));
+  tt_low_set(&results[0],
+             reduced(ctx, tt_hlo_mul(ctx->b, d, d), tt_low_int(ctx, &args[2], AVERAGE)));
   return NULL;
 }
 
@@ -68,14 +72,17 @@ static tt_error *lower_mse_backward(tt_low_ctx *ctx, const tt_low_value *args, s
 }
 
 /* (x, t, reduction, beta or delta). With z = |x - t|:
- * smooth l1: z < beta ? z^2 / (2 beta) : z - beta / 2;  huber: z <= delta ? z^2 / 2 : delta (z - delta / 2) */
-static tt_error *lower_huber(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+ * smooth l1: z < beta ? z^2 / (2 beta) : z - beta / 2;  huber: z <= delta ? z^2 / 2 : delta (z -
+ * delta / 2) */
+static tt_error *lower_huber(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                             tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   bool smooth = ctx->rule->data != 0;
   pair p = pair_of(ctx, args);
   tt_hlo_value *z = tt_hlo_abs(b, tt_hlo_sub(b, p.x, p.t));
-  tt_hlo_value *edge = tt_hlo_broadcast_like(b, tt_low_number(ctx, &args[3], tt_hlo_dtype(z), 1), z);
+  tt_hlo_value *edge =
+      tt_hlo_broadcast_like(b, tt_low_number(ctx, &args[3], tt_hlo_dtype(z), 1), z);
   tt_hlo_value *half = constant(ctx, z, 0.5), *square = tt_hlo_mul(b, half, tt_hlo_mul(b, z, z));
   tt_hlo_value *line = tt_hlo_sub(b, z, tt_hlo_mul(b, half, edge));
   tt_hlo_value *near = tt_hlo_compare(b, smooth ? TT_HLO_LT : TT_HLO_LE, z, edge);
@@ -85,8 +92,8 @@ static tt_error *lower_huber(tt_low_ctx *ctx, const tt_low_value *args, size_t a
   return NULL;
 }
 
-/* (grad, x, t, reduction, beta or delta): the slope is -1 up to -edge, 1 from edge on, (x - t) / edge between; for huber
- * times edge */
+/* (grad, x, t, reduction, beta or delta): the slope is -1 up to -edge, 1 from edge on, (x - t) /
+ * edge between; for huber times edge */
 static tt_error *lower_huber_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
                                       tt_low_value *results) {
   (void)args_count;
@@ -94,10 +101,13 @@ static tt_error *lower_huber_backward(tt_low_ctx *ctx, const tt_low_value *args,
   bool smooth = ctx->rule->data != 0;
   pair p = pair_of(ctx, &args[1]);
   tt_hlo_value *d = tt_hlo_sub(b, p.x, p.t);
-  tt_hlo_value *edge = tt_hlo_broadcast_like(b, tt_low_number(ctx, &args[4], tt_hlo_dtype(d), 1), d);
+  tt_hlo_value *edge =
+      tt_hlo_broadcast_like(b, tt_low_number(ctx, &args[4], tt_hlo_dtype(d), 1), d);
   tt_hlo_value *far = smooth ? constant(ctx, d, 1) : edge;
-  tt_hlo_value *slope = tt_hlo_select(b, tt_hlo_compare(b, TT_HLO_GE, d, edge), far, smooth ? tt_hlo_div(b, d, edge) : d);
-  slope = tt_hlo_select(b, tt_hlo_compare(b, TT_HLO_LE, d, tt_hlo_neg(b, edge)), tt_hlo_neg(b, far), slope);
+  tt_hlo_value *slope = tt_hlo_select(b, tt_hlo_compare(b, TT_HLO_GE, d, edge), far,
+                                      smooth ? tt_hlo_div(b, d, edge) : d);
+  slope = tt_hlo_select(b, tt_hlo_compare(b, TT_HLO_LE, d, tt_hlo_neg(b, edge)), tt_hlo_neg(b, far),
+                        slope);
   tt_hlo_value *g = incoming(ctx, &args[0], d, tt_low_int(ctx, &args[3], AVERAGE));
   tt_low_set(&results[0], tt_hlo_mul(b, slope, g));
   return NULL;
@@ -117,14 +127,16 @@ static tt_error *lower_soft_margin(tt_low_ctx *ctx, const tt_low_value *args, si
 }
 
 /* -t sigmoid(-t x) grad */
-static tt_error *lower_soft_margin_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                            tt_low_value *results) {
+static tt_error *lower_soft_margin_backward(tt_low_ctx *ctx, const tt_low_value *args,
+                                            size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   pair p = pair_of(ctx, &args[1]);
   tt_hlo_value *minus_t = tt_hlo_neg(b, p.t);
   tt_hlo_value *slope = tt_hlo_mul(b, minus_t, tt_hlo_logistic(b, tt_hlo_mul(b, minus_t, p.x)));
-  tt_low_set(&results[0], tt_hlo_mul(b, slope, incoming(ctx, &args[0], slope, tt_low_int(ctx, &args[3], AVERAGE))));
+  tt_low_set(
+      &results[0],
+      tt_hlo_mul(b, slope, incoming(ctx, &args[0], slope, tt_low_int(ctx, &args[3], AVERAGE))));
   return NULL;
 }
 
@@ -136,8 +148,10 @@ static tt_hlo_value *weighted(tt_low_ctx *ctx, tt_hlo_value *loss, const tt_low_
   return tt_low_with(ctx, TT_HLO_MULTIPLY, loss, tt_low_tensor(ctx, weight, tt_hlo_dtype(loss)));
 }
 
-/* (x, t, weight, reduction): (t - 1) max(log(1 - x), -100) - t max(log x, -100), so that x = 0 or 1 stays finite */
-static tt_error *lower_bce(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* (x, t, weight, reduction): (t - 1) max(log(1 - x), -100) - t max(log x, -100), so that x = 0 or 1
+ * stays finite */
+static tt_error *lower_bce(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                           tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   pair p = pair_of(ctx, args);
@@ -164,8 +178,8 @@ static tt_error *lower_bce_backward(tt_low_ctx *ctx, const tt_low_value *args, s
   return NULL;
 }
 
-/* (x, t, weight, pos_weight, reduction): (1 - t) x + w log(1 + exp(-x)), w = 1 + (pos_weight - 1) t, in the form
- * log1p(exp(-|x|)) + max(-x, 0), which no x overflows */
+/* (x, t, weight, pos_weight, reduction): (1 - t) x + w log(1 + exp(-x)), w = 1 + (pos_weight - 1)
+ * t, in the form log1p(exp(-|x|)) + max(-x, 0), which no x overflows */
 static tt_error *lower_bce_logits(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
                                   tt_low_value *results) {
   (void)args_count;
@@ -175,11 +189,13 @@ static tt_error *lower_bce_logits(tt_low_ctx *ctx, const tt_low_value *args, siz
   tt_hlo_value *soft = tt_hlo_log1p(b, tt_hlo_exp(b, tt_hlo_neg(b, tt_hlo_abs(b, x))));
   soft = tt_hlo_add(b, soft, tt_hlo_max(b, tt_hlo_neg(b, x), constant(ctx, x, 0)));
   if (tt_low_is_tensor(&args[3])) {
-    tt_hlo_value *extra = tt_low_with_const(ctx, TT_HLO_SUBTRACT, tt_low_tensor(ctx, &args[3], tt_hlo_dtype(x)), 1);
+    tt_hlo_value *extra =
+        tt_low_with_const(ctx, TT_HLO_SUBTRACT, tt_low_tensor(ctx, &args[3], tt_hlo_dtype(x)), 1);
     soft = tt_hlo_mul(b, soft, tt_hlo_add(b, one, tt_low_with(ctx, TT_HLO_MULTIPLY, p.t, extra)));
   }
   tt_hlo_value *loss = tt_hlo_add(b, tt_hlo_mul(b, tt_hlo_sub(b, one, p.t), x), soft);
-  tt_low_set(&results[0], reduced(ctx, weighted(ctx, loss, &args[2]), tt_low_int(ctx, &args[4], AVERAGE)));
+  tt_low_set(&results[0],
+             reduced(ctx, weighted(ctx, loss, &args[2]), tt_low_int(ctx, &args[4], AVERAGE)));
   return NULL;
 }
 
@@ -211,9 +227,11 @@ static nll nll_of(tt_low_ctx *ctx, const tt_low_value *args) {
   target = tt_low_select_const(ctx, n.valid, target, 0);
   if (ctx->debug) {
     tt_hlo_value *classes = tt_hlo_dim_value(b, tt_hlo_dim_of(b, n.x, 1), index);
-    tt_hlo_value *below = tt_hlo_compare(b, TT_HLO_LT, target, tt_hlo_broadcast_like(b, classes, target));
+    tt_hlo_value *below =
+        tt_hlo_compare(b, TT_HLO_LT, target, tt_hlo_broadcast_like(b, classes, target));
     tt_hlo_value *ok = tt_hlo_and(b, below, tt_low_compare_const(ctx, TT_HLO_GE, target, 0));
-    tt_low_check(ctx, tt_low_fold_all(ctx, TT_HLO_AND, ok), TT_OUT_OF_RANGE, "Target is out of bounds.");
+    tt_low_check(ctx, tt_low_fold_all(ctx, TT_HLO_AND, ok), TT_OUT_OF_RANGE,
+                 "Target is out of bounds.");
   }
   n.target = tt_hlo_convert(b, target, TT_S32);
   tt_hlo_value *one = tt_hlo_broadcast_like(b, tt_hlo_const(b, dtype, 1), n.target);
@@ -223,15 +241,17 @@ static nll nll_of(tt_low_ctx *ctx, const tt_low_value *args) {
   return n;
 }
 
-/* -> (output, total_weight): the sum, or the mean, of -w x[target]; total_weight is the sum of w; without reduction 0, but
- * for a lone [C] */
-static tt_error *lower_nll(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* -> (output, total_weight): the sum, or the mean, of -w x[target]; total_weight is the sum of w;
+ * without reduction 0, but for a lone [C] */
+static tt_error *lower_nll(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                           tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   nll n = nll_of(ctx, args);
   int64_t reduction = tt_low_int(ctx, &args[3], AVERAGE);
   tt_hlo_value *picked = tt_hlo_take_along(b, n.x, n.target, 1);
-  tt_hlo_value *loss = tt_low_select_const(ctx, n.valid, tt_hlo_neg(b, tt_hlo_mul(b, picked, n.weight)), 0);
+  tt_hlo_value *loss =
+      tt_low_select_const(ctx, n.valid, tt_hlo_neg(b, tt_hlo_mul(b, picked, n.weight)), 0);
   tt_hlo_value *total = tt_low_fold_all(ctx, TT_HLO_ADD, n.weight);
   if (reduction == NONE) {
     loss = tt_hlo_squeeze(b, loss, 1);
@@ -245,8 +265,8 @@ static tt_error *lower_nll(tt_low_ctx *ctx, const tt_low_value *args, size_t arg
   return NULL;
 }
 
-/* (grad, x, target, weight, reduction, ignore_index, total_weight): -w grad at the target's class, 0 elsewhere; compared
- * with an iota rather than scattered, as the result is dense anyway */
+/* (grad, x, target, weight, reduction, ignore_index, total_weight): -w grad at the target's class,
+ * 0 elsewhere; compared with an iota rather than scattered, as the result is dense anyway */
 static tt_error *lower_nll_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
                                     tt_low_value *results) {
   (void)args_count;

@@ -1,4 +1,5 @@
-/* Products of matrices and vectors, and scaled dot product attention. 16-bit floats are summed in f32, rounded once. */
+/* Products of matrices and vectors, and scaled dot product attention. 16-bit floats are summed in
+ * f32, rounded once. */
 #include "lower/rules/helpers_reduction.h"
 #include "lower/rules/rules.h"
 
@@ -10,14 +11,20 @@ typedef struct product { /* how the axes of both operands meet; each list of at 
 } product;
 
 static const product mm_product = {.lhs_contract = {1}, .rhs_contract = {0}, .contract = 1};
-static const product bmm_product = {
-    .lhs_batch = {0}, .rhs_batch = {0}, .batch = 1, .lhs_contract = {2}, .rhs_contract = {1}, .contract = 1};
-static const product addbmm_product = {.lhs_contract = {0, 2}, .rhs_contract = {0, 1}, .contract = 2};
+static const product bmm_product = {.lhs_batch = {0},
+                                    .rhs_batch = {0},
+                                    .batch = 1,
+                                    .lhs_contract = {2},
+                                    .rhs_contract = {1},
+                                    .contract = 1};
+static const product addbmm_product = {
+    .lhs_contract = {0, 2}, .rhs_contract = {0, 1}, .contract = 2};
 static const product mv_product = {.lhs_contract = {1}, .rhs_contract = {0}, .contract = 1};
 static const product dot_product = {.lhs_contract = {0}, .rhs_contract = {0}, .contract = 1};
 
 /* lhs . rhs, summed in the opmath type, which the result has. */
-static tt_hlo_value *contract(tt_low_ctx *ctx, tt_hlo_value *lhs, tt_hlo_value *rhs, const product *p) {
+static tt_hlo_value *contract(tt_low_ctx *ctx, tt_hlo_value *lhs, tt_hlo_value *rhs,
+                              const product *p) {
   const tt_hlo_dot_dims dims = {{p->batch, p->lhs_batch},
                                 {p->batch, p->rhs_batch},
                                 {p->contract, p->lhs_contract},
@@ -26,14 +33,16 @@ static tt_hlo_value *contract(tt_low_ctx *ctx, tt_hlo_value *lhs, tt_hlo_value *
 }
 
 static const product *product_of(int64_t data) {
-  static const product *const products[] = {&mm_product, &bmm_product, &addbmm_product, &mv_product, &dot_product};
+  static const product *const products[] = {&mm_product, &bmm_product, &addbmm_product, &mv_product,
+                                            &dot_product};
   return products[data];
 }
 enum { MM, BMM, ADDBMM, MV, DOT };
 enum { CONJ = 16, OUT_DTYPE = 32, FORM = 15 };
 
 /* The common dtype of two operands: they are equal but for _int_mm and the .dtype overloads. */
-static tt_hlo_value *product_value(tt_low_ctx *ctx, const tt_low_value *lhs, const tt_low_value *rhs) {
+static tt_hlo_value *product_value(tt_low_ctx *ctx, const tt_low_value *lhs,
+                                   const tt_low_value *rhs) {
   tt_hlo_value *x = lhs->tensor, *y = rhs->tensor;
   int64_t data = ctx->rule->data;
   if ((data & CONJ) != 0 && tt_dtype_is_complex(tt_hlo_dtype(x)))
@@ -45,17 +54,21 @@ static tt_hlo_value *product_value(tt_low_ctx *ctx, const tt_low_value *lhs, con
   return contract(ctx, x, y, product_of(data & FORM));
 }
 
-static tt_error *lower_product(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_product(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                               tt_low_value *results) {
   (void)args_count;
   tt_low_set(&results[0], product_value(ctx, &args[0], &args[1]));
   return NULL;
 }
 
 /* int8 x int8, summed in int32. */
-static tt_error *lower_int_mm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_int_mm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                              tt_low_value *results) {
   (void)args_count;
-  const tt_hlo_dot_dims dims = {{0, NULL}, {0, NULL}, {1, mm_product.lhs_contract}, {1, mm_product.rhs_contract}};
-  tt_low_set(&results[0], tt_hlo_dot_general(ctx->b, args[0].tensor, args[1].tensor, &dims, TT_S32));
+  const tt_hlo_dot_dims dims = {
+      {0, NULL}, {0, NULL}, {1, mm_product.lhs_contract}, {1, mm_product.rhs_contract}};
+  tt_low_set(&results[0],
+             tt_hlo_dot_general(ctx->b, args[0].tensor, args[1].tensor, &dims, TT_S32));
   return NULL;
 }
 
@@ -74,7 +87,8 @@ static tt_hlo_value *plus_scaled(tt_low_ctx *ctx, tt_hlo_value *sum, const tt_lo
     return sum;
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_hlo_dtype(sum);
-  tt_hlo_value *x = tt_hlo_broadcast_like(b, scaled(ctx, tt_low_tensor(ctx, input, dtype), beta), sum);
+  tt_hlo_value *x =
+      tt_hlo_broadcast_like(b, scaled(ctx, tt_low_tensor(ctx, input, dtype), beta), sum);
   tt_hlo_value *whole = tt_hlo_add(b, sum, x);
   if (beta->kind != TT_LOW_SCALAR || beta->scalar.value == NULL)
     return whole;
@@ -93,8 +107,10 @@ static tt_error *lower_add_product(tt_low_ctx *ctx, const tt_low_value *args, si
   return NULL;
 }
 
-/* (input, vec1, vec2, beta, alpha): the outer product; elementwise in the promoted dtype, bool: and, or */
-static tt_error *lower_addr(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* (input, vec1, vec2, beta, alpha): the outer product; elementwise in the promoted dtype, bool:
+ * and, or */
+static tt_error *lower_addr(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                            tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_low_opmath(tt_low_wanted_dtype(ctx, 0, tt_hlo_dtype(args[0].tensor)));
@@ -110,13 +126,14 @@ static tt_error *lower_addr(tt_low_ctx *ctx, const tt_low_value *args, size_t ar
 }
 
 /* x/2 (1 + erf(x / sqrt 2)), or max(x, 0), of addmm */
-static tt_error *lower_addmm_activation(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                        tt_low_value *results) {
+static tt_error *lower_addmm_activation(tt_low_ctx *ctx, const tt_low_value *args,
+                                        size_t args_count, tt_low_value *results) {
   tt_hlo_build *b = ctx->b;
   TT_RETURN_IF_ERROR(lower_add_product(ctx, args, args_count, results));
   tt_hlo_value *x = results[0].tensor;
   if (tt_low_bool(ctx, &args[5], false)) {
-    tt_hlo_value *erf = tt_hlo_op1(b, TT_HLO_CHLO_ERF, tt_low_with_const(ctx, TT_HLO_MULTIPLY, x, 0.70710678118654752));
+    tt_hlo_value *erf = tt_hlo_op1(b, TT_HLO_CHLO_ERF,
+                                   tt_low_with_const(ctx, TT_HLO_MULTIPLY, x, 0.70710678118654752));
     tt_hlo_value *cdf = tt_low_with_const(ctx, TT_HLO_ADD, erf, 1);
     x = tt_hlo_mul(b, tt_low_with_const(ctx, TT_HLO_MULTIPLY, x, 0.5), cdf);
   } else {

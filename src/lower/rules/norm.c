@@ -1,4 +1,5 @@
-/* Softmax, layer, group, batch and weight normalization, dropout. All arithmetic is in the opmath type, rounded once. */
+/* Softmax, layer, group, batch and weight normalization, dropout. All arithmetic is in the opmath
+ * type, rounded once. */
 #include <math.h>
 
 #include "lower/rules/helpers_reduction.h"
@@ -20,18 +21,22 @@ static size_t one_axis(tt_low_ctx *ctx, const tt_low_value *dim, int rank, int64
   return rank == 0 ? 0 : 1;
 }
 
-/* out = exp(x - max x) / its sum, along an axis; the max goes first because exp(89) is already inf in f32. */
-static tt_error *lower_softmax(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* out = exp(x - max x) / its sum, along an axis; the max goes first because exp(89) is already inf
+ * in f32. */
+static tt_error *lower_softmax(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                               tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor)));
   int64_t axis;
   size_t count = one_axis(ctx, &args[1], tt_hlo_rank(x), &axis);
-  tt_hlo_value *centred = tt_low_with(ctx, TT_HLO_SUBTRACT, x, tt_low_fold(ctx, TT_HLO_MAXIMUM, x, &axis, count, true));
+  tt_hlo_value *centred =
+      tt_low_with(ctx, TT_HLO_SUBTRACT, x, tt_low_fold(ctx, TT_HLO_MAXIMUM, x, &axis, count, true));
   tt_hlo_value *e = tt_hlo_exp(b, centred);
   tt_hlo_value *sum = tt_low_fold(ctx, TT_HLO_ADD, e, &axis, count, true);
-  tt_low_set(&results[0], ctx->rule->data == LOG ? tt_low_with(ctx, TT_HLO_SUBTRACT, centred, tt_hlo_log(b, sum))
-                                                 : tt_low_with(ctx, TT_HLO_DIVIDE, e, sum));
+  tt_low_set(&results[0], ctx->rule->data == LOG
+                              ? tt_low_with(ctx, TT_HLO_SUBTRACT, centred, tt_hlo_log(b, sum))
+                              : tt_low_with(ctx, TT_HLO_DIVIDE, e, sum));
   return NULL;
 }
 
@@ -45,16 +50,19 @@ static tt_error *lower_safe_softmax(tt_low_ctx *ctx, const tt_low_value *args, s
   int64_t axis;
   size_t count = one_axis(ctx, &args[1], tt_hlo_rank(x), &axis);
   tt_hlo_value *max = tt_low_fold(ctx, TT_HLO_MAXIMUM, x, &axis, count, true);
-  tt_hlo_value *masked = tt_hlo_compare(b, TT_HLO_EQ, max, tt_hlo_broadcast_like(b, tt_hlo_const_lowest(b, dtype), max));
+  tt_hlo_value *masked = tt_hlo_compare(
+      b, TT_HLO_EQ, max, tt_hlo_broadcast_like(b, tt_hlo_const_lowest(b, dtype), max));
   tt_hlo_value *e = tt_hlo_exp(b, tt_low_with(ctx, TT_HLO_SUBTRACT, x, max));
-  tt_hlo_value *out = tt_low_with(ctx, TT_HLO_DIVIDE, e, tt_low_fold(ctx, TT_HLO_ADD, e, &axis, count, true));
-  tt_low_set(&results[0], tt_hlo_select(b, tt_hlo_broadcast_like(b, masked, x), tt_hlo_const_like(b, x, 0), out));
+  tt_hlo_value *out =
+      tt_low_with(ctx, TT_HLO_DIVIDE, e, tt_low_fold(ctx, TT_HLO_ADD, e, &axis, count, true));
+  tt_low_set(&results[0], tt_hlo_select(b, tt_hlo_broadcast_like(b, masked, x),
+                                        tt_hlo_const_like(b, x, 0), out));
   return NULL;
 }
 
 /* softmax: y (g - sum(g y)); log_softmax: g - exp(y) sum(g). */
-static tt_error *lower_softmax_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                        tt_low_value *results) {
+static tt_error *lower_softmax_backward(tt_low_ctx *ctx, const tt_low_value *args,
+                                        size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[1].tensor));
@@ -81,7 +89,8 @@ static tt_hlo_value *rstd_of(tt_low_ctx *ctx, tt_hlo_value *var, const tt_low_va
 }
 
 /* Two passes: E[x^2] - E[x]^2 would lose all digits where the mean is large. */
-static moments moments_of(tt_low_ctx *ctx, tt_hlo_value *x, const int64_t *axes, size_t count, const tt_low_value *eps) {
+static moments moments_of(tt_low_ctx *ctx, tt_hlo_value *x, const int64_t *axes, size_t count,
+                          const tt_low_value *eps) {
   moments m;
   m.mean = tt_low_fold_mean(ctx, x, axes, count, true);
   tt_hlo_value *centred = tt_low_with(ctx, TT_HLO_SUBTRACT, x, m.mean);
@@ -90,13 +99,15 @@ static moments moments_of(tt_low_ctx *ctx, tt_hlo_value *x, const int64_t *axes,
   return m;
 }
 
-static tt_hlo_value *normalize(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *mean, tt_hlo_value *rstd) {
+static tt_hlo_value *normalize(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *mean,
+                               tt_hlo_value *rstd) {
   return tt_low_with(ctx, TT_HLO_MULTIPLY, tt_low_with(ctx, TT_HLO_SUBTRACT, x, mean), rstd);
 }
 
-/* dx of xhat = (x - mean) rstd, where gw = dloss/dxhat:  rstd (gw - mean(gw) - xhat mean(gw xhat)). */
-static tt_hlo_value *normalize_backward(tt_low_ctx *ctx, tt_hlo_value *gw, tt_hlo_value *xhat, tt_hlo_value *rstd,
-                                        const int64_t *axes, size_t count) {
+/* dx of xhat = (x - mean) rstd, where gw = dloss/dxhat:  rstd (gw - mean(gw) - xhat mean(gw xhat)).
+ */
+static tt_hlo_value *normalize_backward(tt_low_ctx *ctx, tt_hlo_value *gw, tt_hlo_value *xhat,
+                                        tt_hlo_value *rstd, const int64_t *axes, size_t count) {
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *mean = tt_low_fold_mean(ctx, gw, axes, count, true);
   tt_hlo_value *slope = tt_low_fold_mean(ctx, tt_hlo_mul(b, gw, xhat), axes, count, true);
@@ -112,7 +123,8 @@ static int layer_norm_axis(const tt_low_value *shape, tt_hlo_value *x) {
 }
 
 /* (input, normalized_shape, weight, bias, eps) -> (out, mean, rstd) */
-static tt_error *lower_layer_norm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_layer_norm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                                  tt_low_value *results) {
   (void)args_count;
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[0].tensor));
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], dtype);
@@ -131,14 +143,16 @@ static tt_error *lower_layer_norm(tt_low_ctx *ctx, const tt_low_value *args, siz
   return NULL;
 }
 
-/* (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask) -> (dx, dweight, dbias) */
-static tt_error *lower_layer_norm_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                           tt_low_value *results) {
+/* (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask) -> (dx, dweight,
+ * dbias) */
+static tt_error *lower_layer_norm_backward(tt_low_ctx *ctx, const tt_low_value *args,
+                                           size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[1].tensor));
   tt_hlo_value *g = tt_low_tensor(ctx, &args[0], dtype), *x = tt_low_tensor(ctx, &args[1], dtype);
-  tt_hlo_value *mean = tt_low_tensor(ctx, &args[3], dtype), *rstd = tt_low_tensor(ctx, &args[4], dtype);
+  tt_hlo_value *mean = tt_low_tensor(ctx, &args[3], dtype),
+               *rstd = tt_low_tensor(ctx, &args[4], dtype);
   tt_hlo_value *weight = wide(ctx, &args[5], dtype);
   int first = layer_norm_axis(&args[2], x);
   size_t inner_count, outer_count;
@@ -150,7 +164,8 @@ static tt_error *lower_layer_norm_backward(tt_low_ctx *ctx, const tt_low_value *
     tt_low_set(&results[0], normalize_backward(ctx, gw, xhat, rstd, inner, inner_count));
   }
   if (tt_low_mask(ctx, &args[7], 1) && weight != NULL)
-    tt_low_set(&results[1], tt_low_fold(ctx, TT_HLO_ADD, tt_hlo_mul(b, g, xhat), outer, outer_count, false));
+    tt_low_set(&results[1],
+               tt_low_fold(ctx, TT_HLO_ADD, tt_hlo_mul(b, g, xhat), outer, outer_count, false));
   if (tt_low_mask(ctx, &args[7], 2) && tt_low_is_tensor(&args[6]))
     tt_low_set(&results[2], tt_low_fold(ctx, TT_HLO_ADD, g, outer, outer_count, false));
   return NULL;
@@ -175,7 +190,8 @@ static tt_hlo_value *reshape_like(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value
 }
 
 /* (input, weight, bias, N, C, HxW, group, eps) -> (out, mean[N, group], rstd[N, group]) */
-static tt_error *lower_group_norm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_group_norm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                                  tt_low_value *results) {
   (void)args_count;
   const int64_t axes[1] = {2};
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[0].tensor));
@@ -195,8 +211,8 @@ static tt_error *lower_group_norm(tt_low_ctx *ctx, const tt_low_value *args, siz
 }
 
 /* (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask) -> (dx, dweight, dbias) */
-static tt_error *lower_group_norm_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                           tt_low_value *results) {
+static tt_error *lower_group_norm_backward(tt_low_ctx *ctx, const tt_low_value *args,
+                                           size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   const int64_t inner[1] = {2};
@@ -241,11 +257,13 @@ static tt_hlo_value *as_vector(tt_low_ctx *ctx, tt_hlo_value *kept) {
 }
 
 /* old + momentum (new - old), in the dtype of the running statistic. */
-static tt_hlo_value *moved(tt_low_ctx *ctx, const tt_low_value *old, tt_hlo_value *now, const tt_low_value *momentum) {
+static tt_hlo_value *moved(tt_low_ctx *ctx, const tt_low_value *old, tt_hlo_value *now,
+                           const tt_low_value *momentum) {
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_hlo_dtype(now);
   tt_hlo_value *m = tt_low_number(ctx, momentum, dtype, 0.1), *one = tt_hlo_const(b, dtype, 1);
-  tt_hlo_value *kept = tt_low_with(ctx, TT_HLO_MULTIPLY, tt_low_tensor(ctx, old, dtype), tt_hlo_sub(b, one, m));
+  tt_hlo_value *kept =
+      tt_low_with(ctx, TT_HLO_MULTIPLY, tt_low_tensor(ctx, old, dtype), tt_hlo_sub(b, one, m));
   tt_hlo_value *sum = tt_hlo_add(b, kept, tt_low_with(ctx, TT_HLO_MULTIPLY, now, m));
   return tt_hlo_convert(b, sum, tt_hlo_dtype(old->tensor));
 }
@@ -258,11 +276,13 @@ typedef struct batch_norm {
 } batch_norm;
 
 /* running_var takes the unbiased variance: n / (n - 1) times the biased one. */
-static void batch_norm_update(tt_low_ctx *ctx, const batch_norm *bn, const tt_low_value *mean, const tt_low_value *var,
-                              const tt_low_value *momentum, tt_low_value *results) {
+static void batch_norm_update(tt_low_ctx *ctx, const batch_norm *bn, const tt_low_value *mean,
+                              const tt_low_value *var, const tt_low_value *momentum,
+                              tt_low_value *results) {
   tt_dtype dtype = tt_hlo_dtype(bn->x);
   tt_hlo_value *n = tt_low_fold_size(ctx, bn->x, bn->axes, bn->axes_count, dtype);
-  tt_hlo_value *ratio = tt_hlo_div(ctx->b, n, tt_hlo_sub(ctx->b, n, tt_hlo_const(ctx->b, dtype, 1)));
+  tt_hlo_value *ratio =
+      tt_hlo_div(ctx->b, n, tt_hlo_sub(ctx->b, n, tt_hlo_const(ctx->b, dtype, 1)));
   tt_hlo_value *unbiased = tt_low_with(ctx, TT_HLO_MULTIPLY, as_vector(ctx, bn->m.var), ratio);
   tt_low_set(&results[0], moved(ctx, mean, as_vector(ctx, bn->m.mean), momentum));
   tt_low_set(&results[1], moved(ctx, var, unbiased, momentum));
@@ -275,12 +295,14 @@ static void batch_norm_update(tt_low_ctx *ctx, const batch_norm *bn, const tt_lo
  *   NO_STATS      (x, w, b, training, momentum, eps) -> (out, mean, invstd)
  *   EVAL          (x, w, b, rm, rv, momentum, eps) -> (out, mean, invstd)
  * The new running statistics come where the form's schema returns them (the _functional forms). */
-static tt_error *lower_batch_norm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_batch_norm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                                  tt_low_value *results) {
   int64_t form = ctx->rule->data;
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[0].tensor));
   batch_norm bn = {.x = tt_low_tensor(ctx, &args[0], dtype)};
   tt_hlo_value *weight = wide(ctx, &args[1], dtype), *bias = wide(ctx, &args[2], dtype);
-  const tt_low_value *mean = form == BN_NO_STATS ? NULL : &args[3], *var = form == BN_NO_STATS ? NULL : &args[4];
+  const tt_low_value *mean = form == BN_NO_STATS ? NULL : &args[3],
+                     *var = form == BN_NO_STATS ? NULL : &args[4];
   const tt_low_value *eps = &args[args_count - 1], *momentum = &args[args_count - 2];
   bool training = form == BN_UPDATE;
   if (form == BN_TRAINING_ARG || form == BN_NO_STATS)
@@ -318,9 +340,10 @@ static tt_error *lower_batch_norm(tt_low_ctx *ctx, const tt_low_value *args, siz
   return NULL;
 }
 
-/* (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask [, reserve]) */
-static tt_error *lower_batch_norm_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                           tt_low_value *results) {
+/* (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
+ * output_mask [, reserve]) */
+static tt_error *lower_batch_norm_backward(tt_low_ctx *ctx, const tt_low_value *args,
+                                           size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[1].tensor));
@@ -340,7 +363,8 @@ static tt_error *lower_batch_norm_backward(tt_low_ctx *ctx, const tt_low_value *
                                   : tt_low_with(ctx, TT_HLO_MULTIPLY, gw, rstd));
   }
   if (tt_low_mask(ctx, &args[9], 1))
-    tt_low_set(&results[1], tt_low_fold(ctx, TT_HLO_ADD, tt_hlo_mul(b, g, xhat), axes, count, false));
+    tt_low_set(&results[1],
+               tt_low_fold(ctx, TT_HLO_ADD, tt_hlo_mul(b, g, xhat), axes, count, false));
   if (tt_low_mask(ctx, &args[9], 2))
     tt_low_set(&results[2], tt_low_fold(ctx, TT_HLO_ADD, g, axes, count, false));
   return NULL;
@@ -348,8 +372,10 @@ static tt_error *lower_batch_norm_backward(tt_low_ctx *ctx, const tt_low_value *
 
 /* ---- dropout ---- */
 
-/* (input, p, train?) -> (input * mask / (1 - p), mask). p stays a number of the run: nothing here depends on it. */
-static tt_error *lower_dropout(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* (input, p, train?) -> (input * mask / (1 - p), mask). p stays a number of the run: nothing here
+ * depends on it. */
+static tt_error *lower_dropout(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                               tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *x = args[0].tensor;
@@ -366,19 +392,22 @@ static tt_error *lower_dropout(tt_low_ctx *ctx, const tt_low_value *args, size_t
   tt_hlo_value *u = tt_low_random_uniform(ctx, real, dims, rank);
   tt_hlo_value *mask = tt_hlo_compare(b, TT_HLO_GE, u, tt_hlo_broadcast_like(b, p, u));
   tt_hlo_value *all = tt_hlo_compare(b, TT_HLO_EQ, p, one); /* all dropped: 1 / 0 must not meet 0 */
-  tt_hlo_value *scale = tt_hlo_select(b, all, tt_hlo_const(b, real, 0), tt_hlo_div(b, one, tt_hlo_sub(b, one, p)));
+  tt_hlo_value *scale =
+      tt_hlo_select(b, all, tt_hlo_const(b, real, 0), tt_hlo_div(b, one, tt_hlo_sub(b, one, p)));
   tt_hlo_value *factor = tt_low_with(ctx, TT_HLO_MULTIPLY, tt_hlo_convert(b, mask, real), scale);
-  tt_low_set(&results[0], tt_hlo_mul(b, tt_hlo_convert(b, x, dtype), tt_hlo_convert(b, factor, dtype)));
+  tt_low_set(&results[0],
+             tt_hlo_mul(b, tt_hlo_convert(b, x, dtype), tt_hlo_convert(b, factor, dtype)));
   tt_low_set(&results[1], mask);
   return NULL;
 }
 
 /* grad * mask * scale */
-static tt_error *lower_dropout_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                        tt_low_value *results) {
+static tt_error *lower_dropout_backward(tt_low_ctx *ctx, const tt_low_value *args,
+                                        size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[0].tensor));
-  tt_hlo_value *g = tt_low_tensor(ctx, &args[0], dtype), *mask = tt_low_tensor(ctx, &args[1], dtype);
+  tt_hlo_value *g = tt_low_tensor(ctx, &args[0], dtype),
+               *mask = tt_low_tensor(ctx, &args[1], dtype);
   tt_hlo_value *scale = tt_low_number(ctx, &args[2], dtype, 1);
   tt_low_set(&results[0], tt_low_with(ctx, TT_HLO_MULTIPLY, tt_hlo_mul(ctx->b, g, mask), scale));
   return NULL;
@@ -389,7 +418,8 @@ static tt_error *lower_dropout_backward(tt_low_ctx *ctx, const tt_low_value *arg
 static tt_hlo_value *norm_but(tt_low_ctx *ctx, tt_hlo_value *v, int axis) {
   size_t count;
   const int64_t *axes = tt_low_axes_but(ctx, tt_hlo_rank(v), axis, &count);
-  return tt_hlo_sqrt(ctx->b, tt_low_fold(ctx, TT_HLO_ADD, tt_low_square(ctx, v), axes, count, true));
+  return tt_hlo_sqrt(ctx->b,
+                     tt_low_fold(ctx, TT_HLO_ADD, tt_low_square(ctx, v), axes, count, true));
 }
 
 /* (v, g, dim) -> (v g / |v|, |v|), the norm over all axes but dim */
@@ -404,17 +434,19 @@ static tt_error *lower_weight_norm(tt_low_ctx *ctx, const tt_low_value *args, si
   return NULL;
 }
 
-/* (grad_w, v, g, norms, dim): dg = sum(grad_w v) / |v|;  dv = g / |v| (grad_w - v sum(grad_w v) / |v|^2) */
-static tt_error *lower_weight_norm_backward(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
-                                            tt_low_value *results) {
+/* (grad_w, v, g, norms, dim): dg = sum(grad_w v) / |v|;  dv = g / |v| (grad_w - v sum(grad_w v) /
+ * |v|^2) */
+static tt_error *lower_weight_norm_backward(tt_low_ctx *ctx, const tt_low_value *args,
+                                            size_t args_count, tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[1].tensor));
   tt_hlo_value *gw = tt_low_tensor(ctx, &args[0], dtype), *v = tt_low_tensor(ctx, &args[1], dtype);
-  tt_hlo_value *g = tt_low_tensor(ctx, &args[2], dtype), *norm = tt_low_tensor(ctx, &args[3], dtype);
+  tt_hlo_value *g = tt_low_tensor(ctx, &args[2], dtype),
+               *norm = tt_low_tensor(ctx, &args[3], dtype);
   size_t count;
-  const int64_t *axes =
-      tt_low_axes_but(ctx, tt_hlo_rank(v), tt_low_axis(tt_low_int(ctx, &args[4], 0), tt_hlo_rank(v)), &count);
+  const int64_t *axes = tt_low_axes_but(
+      ctx, tt_hlo_rank(v), tt_low_axis(tt_low_int(ctx, &args[4], 0), tt_hlo_rank(v)), &count);
   tt_hlo_value *dot = tt_low_fold(ctx, TT_HLO_ADD, tt_hlo_mul(b, gw, v), axes, count, true);
   tt_hlo_value *along = tt_hlo_div(b, dot, tt_hlo_mul(b, norm, norm));
   tt_hlo_value *across = tt_hlo_sub(b, gw, tt_low_with(ctx, TT_HLO_MULTIPLY, v, along));
@@ -437,17 +469,22 @@ static tt_hlo_value *p_norm_but(tt_low_ctx *ctx, tt_hlo_value *x, int axis, doub
   return p == 1 ? sum : tt_low_with_const(ctx, TT_HLO_POWER, sum, 1 / p);
 }
 
-/* (self, p, dim, maxnorm): slices along dim whose norm is above maxnorm are scaled by maxnorm / (norm + 1e-7) */
-static tt_error *lower_renorm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* (self, p, dim, maxnorm): slices along dim whose norm is above maxnorm are scaled by maxnorm /
+ * (norm + 1e-7) */
+static tt_error *lower_renorm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                              tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor)));
   int axis = tt_low_axis(tt_low_int(ctx, &args[2], 0), tt_hlo_rank(x));
   tt_hlo_value *norm = p_norm_but(ctx, x, axis, tt_low_double(ctx, &args[1], 2));
-  tt_hlo_value *most = tt_hlo_broadcast_like(b, tt_low_number(ctx, &args[3], tt_hlo_dtype(norm), 1), norm);
+  tt_hlo_value *most =
+      tt_hlo_broadcast_like(b, tt_low_number(ctx, &args[3], tt_hlo_dtype(norm), 1), norm);
   tt_hlo_value *factor = tt_hlo_div(b, most, tt_low_with_const(ctx, TT_HLO_ADD, norm, 1e-7));
-  factor = tt_hlo_select(b, tt_hlo_compare(b, TT_HLO_GT, norm, most), factor, tt_hlo_const_like(b, norm, 1));
-  tt_low_set(&results[0], tt_low_with(ctx, TT_HLO_MULTIPLY, x, tt_hlo_convert(b, factor, tt_hlo_dtype(x))));
+  factor = tt_hlo_select(b, tt_hlo_compare(b, TT_HLO_GT, norm, most), factor,
+                         tt_hlo_const_like(b, norm, 1));
+  tt_low_set(&results[0],
+             tt_low_with(ctx, TT_HLO_MULTIPLY, x, tt_hlo_convert(b, factor, tt_hlo_dtype(x))));
   return NULL;
 }
 

@@ -12,9 +12,11 @@ static bool is_complex(const tt_hlo_value *x) { return tt_dtype_is_complex(tt_hl
 /* data: the operation. */
 POINTWISE_BINARY(binary, tt_hlo_op2(b, (tt_hlo_code)ctx->rule->data, x, y))
 
-/* ---- add, sub: the second operand times alpha, the third argument (1 when a foreach rule leaves it out) ---- */
+/* ---- add, sub: the second operand times alpha, the third argument (1 when a foreach rule leaves
+ * it out) ---- */
 
-static tt_hlo_value *scaled(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_hlo_value *x) {
+static tt_hlo_value *scaled(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                            tt_hlo_value *x) {
   if (args_count < 3 || tt_low_scalar_is(&args[2], 1))
     return x;
   return tt_hlo_mul(ctx->b, x, tt_low_number_like(ctx, &args[2], x, 1));
@@ -47,18 +49,22 @@ POINTWISE_RULE(add_relu) {
 
 /* ---- division ---- */
 
-/* true where mod != 0 and its sign differs from the divisor's: where floor and trunc division differ. */
+/* true where mod != 0 and its sign differs from the divisor's: where floor and trunc division
+ * differ. */
 static tt_hlo_value *sign_differs(tt_hlo_build *b, tt_hlo_value *mod, tt_hlo_value *divisor) {
-  tt_hlo_value *different = tt_hlo_compare(b, TT_HLO_NE, tt_low_compare_number(b, TT_HLO_LT, mod, 0),
-                                           tt_low_compare_number(b, TT_HLO_LT, divisor, 0));
+  tt_hlo_value *different =
+      tt_hlo_compare(b, TT_HLO_NE, tt_low_compare_number(b, TT_HLO_LT, mod, 0),
+                     tt_low_compare_number(b, TT_HLO_LT, divisor, 0));
   return tt_hlo_and(b, tt_low_compare_number(b, TT_HLO_NE, mod, 0), different);
 }
 
-/* The quotient is made whole from x - mod, which y divides exactly but for rounding: Python's float floor division. */
+/* The quotient is made whole from x - mod, which y divides exactly but for rounding: Python's float
+ * floor division. */
 static tt_hlo_value *floor_div_float(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *y) {
   tt_hlo_value *mod = tt_hlo_rem(b, x, y);
   tt_hlo_value *quotient = tt_hlo_div(b, tt_hlo_sub(b, x, mod), y);
-  quotient = tt_hlo_select(b, sign_differs(b, mod, y), tt_low_add_number(b, quotient, -1), quotient);
+  quotient =
+      tt_hlo_select(b, sign_differs(b, mod, y), tt_low_add_number(b, quotient, -1), quotient);
   tt_hlo_value *whole = tt_hlo_floor(b, quotient);
   tt_hlo_value *low = tt_low_compare_number(b, TT_HLO_GT, tt_hlo_sub(b, quotient, whole), 0.5);
   whole = tt_hlo_select(b, low, tt_low_add_number(b, whole, 1), whole);
@@ -76,16 +82,21 @@ static tt_hlo_value *floor_div_int(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_valu
   return tt_hlo_select(b, low, tt_low_add_number(b, quotient, -1), quotient);
 }
 
-static tt_hlo_value *all_of(tt_low_ctx *ctx, tt_hlo_value *preds) { return tt_low_fold_all(ctx, TT_HLO_AND, preds); }
+static tt_hlo_value *all_of(tt_low_ctx *ctx, tt_hlo_value *preds) {
+  return tt_low_fold_all(ctx, TT_HLO_AND, preds);
+}
 
 static void check_divisor(tt_low_ctx *ctx, tt_hlo_value *y) {
   if (ctx->debug && is_integer(y))
-    tt_low_check(ctx, all_of(ctx, tt_low_compare_number(ctx->b, TT_HLO_NE, y, 0)), TT_INVALID_ARGUMENT, "ZeroDivisionError");
+    tt_low_check(ctx, all_of(ctx, tt_low_compare_number(ctx->b, TT_HLO_NE, y, 0)),
+                 TT_INVALID_ARGUMENT, "ZeroDivisionError");
 }
 
-static void floor_divide_into(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *y, tt_low_value *results) {
+static void floor_divide_into(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *y,
+                              tt_low_value *results) {
   check_divisor(ctx, y);
-  tt_low_set(&results[0], is_integer(x) ? floor_div_int(ctx->b, x, y) : floor_div_float(ctx->b, x, y));
+  tt_low_set(&results[0],
+             is_integer(x) ? floor_div_int(ctx->b, x, y) : floor_div_float(ctx->b, x, y));
 }
 
 POINTWISE_RULE(floor_divide) {
@@ -96,8 +107,9 @@ POINTWISE_RULE(floor_divide) {
   return NULL;
 }
 
-/* The barrier keeps XLA from multiplying by the reciprocal of a divisor that is broadcast: trunc shows its last bit.
- * 16-bit floats: PyTorch rounds the quotient to their dtype before it is made whole. */
+/* The barrier keeps XLA from multiplying by the reciprocal of a divisor that is broadcast: trunc
+ * shows its last bit. 16-bit floats: PyTorch rounds the quotient to their dtype before it is made
+ * whole. */
 static tt_hlo_value *trunc_div_float(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *y) {
   tt_dtype dtype = ctx->wanted_count > 0 ? ctx->wanted[0].dtype : tt_hlo_dtype(x);
   tt_hlo_value *quotient = tt_hlo_div(ctx->b, x, tt_hlo_optimization_barrier(ctx->b, y));
@@ -116,7 +128,8 @@ POINTWISE_RULE(div_mode) {
     return NULL;
   }
   check_divisor(ctx, xy[1]);
-  tt_low_set(&results[0], plain || is_integer(xy[0]) ? tt_hlo_div(b, xy[0], xy[1]) : trunc_div_float(ctx, xy[0], xy[1]));
+  tt_low_set(&results[0], plain || is_integer(xy[0]) ? tt_hlo_div(b, xy[0], xy[1])
+                                                     : trunc_div_float(ctx, xy[0], xy[1]));
   return NULL;
 }
 
@@ -151,7 +164,8 @@ static tt_hlo_value *pow_int(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *y) 
     return tt_hlo_pow(b, x, y);
   tt_hlo_value *negative = tt_low_compare_number(b, TT_HLO_LT, y, 0);
   tt_hlo_value *up = tt_hlo_pow(b, x, tt_low_max_number(b, y, 0));
-  tt_hlo_value *odd = tt_low_compare_number(b, TT_HLO_NE, tt_hlo_and(b, y, tt_hlo_const_like(b, y, 1)), 0);
+  tt_hlo_value *odd =
+      tt_low_compare_number(b, TT_HLO_NE, tt_hlo_and(b, y, tt_hlo_const_like(b, y, 1)), 0);
   tt_hlo_value *minus = tt_low_select_or_number(b, odd, tt_hlo_const_like(b, x, -1), 1);
   tt_hlo_value *one = tt_low_compare_number(b, TT_HLO_EQ, x, 1);
   tt_hlo_value *minus_one = tt_low_compare_number(b, TT_HLO_EQ, x, -1);
@@ -212,7 +226,8 @@ POINTWISE_RULE(compare) {
 /* data: AND, OR or XOR of what is not zero. */
 POINTWISE_RULE(logical) {
   (void)args_count;
-  tt_hlo_value *xy[2] = {tt_low_tensor(ctx, &args[0], TT_PRED), tt_low_tensor(ctx, &args[1], TT_PRED)};
+  tt_hlo_value *xy[2] = {tt_low_tensor(ctx, &args[0], TT_PRED),
+                         tt_low_tensor(ctx, &args[1], TT_PRED)};
   tt_low_broadcast2(ctx, &xy[0], &xy[1]);
   tt_low_set(&results[0], tt_hlo_op2(ctx->b, (tt_hlo_code)ctx->rule->data, xy[0], xy[1]));
   return NULL;
@@ -220,9 +235,11 @@ POINTWISE_RULE(logical) {
 
 /* ---- bits ---- */
 
-/* Floats are multiplied by 2^y. StableHLO gives 0 for a shift that is negative or too long, as PyTorch does. */
+/* Floats are multiplied by 2^y. StableHLO gives 0 for a shift that is negative or too long, as
+ * PyTorch does. */
 static tt_hlo_value *shift_left(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *y) {
-  return is_integer(x) ? tt_hlo_shl(b, x, y) : tt_hlo_mul(b, x, tt_hlo_pow(b, tt_hlo_const_like(b, x, 2), y));
+  return is_integer(x) ? tt_hlo_shl(b, x, y)
+                       : tt_hlo_mul(b, x, tt_hlo_pow(b, tt_hlo_const_like(b, x, 2), y));
 }
 static tt_hlo_value *shift_right(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *y) {
   if (!is_integer(x))
@@ -274,15 +291,18 @@ POINTWISE_BINARY(lcm, lcm(b, x, y))
 
 POINTWISE_BINARY(fmax, is_integer(x) ? tt_hlo_max(b, x, y)
                                      : tt_hlo_select(b, tt_low_is_not_number(b, x), y,
-                                                     tt_hlo_select(b, tt_low_is_not_number(b, y), x, tt_hlo_max(b, x, y))))
+                                                     tt_hlo_select(b, tt_low_is_not_number(b, y), x,
+                                                                   tt_hlo_max(b, x, y))))
 POINTWISE_BINARY(fmin, is_integer(x) ? tt_hlo_min(b, x, y)
                                      : tt_hlo_select(b, tt_low_is_not_number(b, x), y,
-                                                     tt_hlo_select(b, tt_low_is_not_number(b, y), x, tt_hlo_min(b, x, y))))
+                                                     tt_hlo_select(b, tt_low_is_not_number(b, y), x,
+                                                                   tt_hlo_min(b, x, y))))
 POINTWISE_BINARY(copysign, tt_low_copy_sign(b, x, y))
 
 /* 0 below zero, 1 above, `values` at zero; 0 for NaN. */
 static tt_hlo_value *heaviside(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *values) {
-  tt_hlo_value *step = tt_hlo_convert(b, tt_low_compare_number(b, TT_HLO_GT, x, 0), tt_hlo_dtype(x));
+  tt_hlo_value *step =
+      tt_hlo_convert(b, tt_low_compare_number(b, TT_HLO_GT, x, 0), tt_hlo_dtype(x));
   return tt_hlo_select(b, tt_low_is_zero(b, x), values, step);
 }
 POINTWISE_RULE(heaviside) {
@@ -302,7 +322,8 @@ static tt_hlo_value *hypot_of(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *y)
   tt_hlo_value *large = tt_hlo_max(b, x, y), *small = tt_hlo_min(b, x, y);
   tt_hlo_value *none = tt_low_is_zero(b, large);
   tt_hlo_value *ratio = tt_hlo_div(b, small, tt_low_select_number(b, none, 1, large));
-  tt_hlo_value *size = tt_hlo_mul(b, large, tt_hlo_sqrt(b, tt_low_add_number(b, tt_low_squared(b, ratio), 1)));
+  tt_hlo_value *size =
+      tt_hlo_mul(b, large, tt_hlo_sqrt(b, tt_low_add_number(b, tt_low_squared(b, ratio), 1)));
   tt_hlo_value *infinite = tt_hlo_or(b, tt_low_is_inf(b, x), tt_low_is_inf(b, y));
   return tt_low_select_number(b, infinite, INFINITY, size);
 }

@@ -1,6 +1,7 @@
 #include "lower/rules/pointwise_internal.h"
 
-/* ---- clamp: a missing bound is None; a NaN bound gives NaN, and min > max gives max, as PyTorch has it ---- */
+/* ---- clamp: a missing bound is None; a NaN bound gives NaN, and min > max gives max, as PyTorch
+ * has it ---- */
 
 POINTWISE_RULE(clamp) {
   (void)args_count;
@@ -27,7 +28,8 @@ POINTWISE_RULE(clamp) {
 POINTWISE_RULE(where) {
   (void)args_count;
   tt_dtype dtype = ctx->wanted_count > 0 ? ctx->wanted[0].dtype : tt_low_promote(ctx, args + 1, 2);
-  tt_hlo_value *x[3] = {tt_low_tensor(ctx, &args[0], TT_PRED), tt_low_number(ctx, &args[1], dtype, 0),
+  tt_hlo_value *x[3] = {tt_low_tensor(ctx, &args[0], TT_PRED),
+                        tt_low_number(ctx, &args[1], dtype, 0),
                         tt_low_number(ctx, &args[2], dtype, 0)};
   tt_low_broadcast_n(ctx, x, 3);
   tt_low_set(&results[0], tt_hlo_select(ctx->b, x[0], x[1], x[2]));
@@ -38,7 +40,8 @@ POINTWISE_RULE(where) {
 POINTWISE_RULE(masked_fill) {
   (void)args_count;
   tt_dtype dtype = tt_hlo_dtype(args[0].tensor);
-  tt_hlo_value *x[3] = {args[0].tensor, tt_low_tensor(ctx, &args[1], TT_PRED), tt_low_number(ctx, &args[2], dtype, 0)};
+  tt_hlo_value *x[3] = {args[0].tensor, tt_low_tensor(ctx, &args[1], TT_PRED),
+                        tt_low_number(ctx, &args[2], dtype, 0)};
   tt_low_broadcast_n(ctx, x, 3);
   tt_low_set(&results[0], tt_hlo_select(ctx->b, x[1], x[2], x[0]));
   return NULL;
@@ -68,7 +71,8 @@ POINTWISE_RULE(lerp) {
   tt_hlo_value *weight = x[2], *gap = tt_hlo_sub(b, x[1], x[0]);
   tt_hlo_value *near = tt_low_compare_number(b, TT_HLO_LT, tt_hlo_abs(b, weight), 0.5);
   tt_hlo_value *from_start = tt_hlo_add(b, x[0], tt_hlo_mul(b, weight, gap));
-  tt_hlo_value *from_end = tt_hlo_sub(b, x[1], tt_hlo_mul(b, gap, tt_low_number_minus(b, 1, weight)));
+  tt_hlo_value *from_end =
+      tt_hlo_sub(b, x[1], tt_hlo_mul(b, gap, tt_low_number_minus(b, 1, weight)));
   tt_low_set(&results[0], tt_hlo_select(b, near, from_start, from_end));
   return NULL;
 }

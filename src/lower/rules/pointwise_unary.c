@@ -4,7 +4,8 @@
 
 #include "lower/rules/pointwise_internal.h"
 
-static const double pi = 3.14159265358979323846, ln2 = 0.69314718055994530942, ln10 = 2.30258509299404568402;
+static const double pi = 3.14159265358979323846, ln2 = 0.69314718055994530942,
+                    ln10 = 2.30258509299404568402;
 
 static bool is_integer(const tt_hlo_value *x) { return tt_dtype_is_integer(tt_hlo_dtype(x)); }
 static bool is_complex(const tt_hlo_value *x) { return tt_dtype_is_complex(tt_hlo_dtype(x)); }
@@ -12,7 +13,8 @@ static bool is_complex(const tt_hlo_value *x) { return tt_dtype_is_complex(tt_hl
 /* data: the operation. */
 POINTWISE_UNARY(unary, tt_hlo_op1(b, (tt_hlo_code)ctx->rule->data, x))
 /* data: the operation, for which integers are already what it makes. */
-POINTWISE_UNARY(unary_of_float, ((void)dtype, is_integer(x)) ? x : tt_hlo_op1(b, (tt_hlo_code)ctx->rule->data, x))
+POINTWISE_UNARY(unary_of_float,
+                ((void)dtype, is_integer(x)) ? x : tt_hlo_op1(b, (tt_hlo_code)ctx->rule->data, x))
 
 /* Complex input gives real output, so that the input's dtype counts. */
 POINTWISE_RULE(abs) {
@@ -27,7 +29,8 @@ POINTWISE_RULE(abs) {
 /* NaN stays; -0.0 counts as positive, as in PyTorch. */
 static tt_hlo_value *angle_of_real(tt_hlo_build *b, tt_hlo_value *x) {
   tt_hlo_value *negative = tt_low_compare_number(b, TT_HLO_LT, x, 0);
-  tt_hlo_value *half_turn = tt_hlo_select(b, negative, tt_hlo_const_like(b, x, pi), tt_hlo_const_like(b, x, 0));
+  tt_hlo_value *half_turn =
+      tt_hlo_select(b, negative, tt_hlo_const_like(b, x, pi), tt_hlo_const_like(b, x, 0));
   return tt_hlo_select(b, tt_low_is_not_number(b, x), x, half_turn);
 }
 
@@ -56,11 +59,12 @@ POINTWISE_UNARY(log2, tt_low_mul_number(b, tt_hlo_log(b, x), 1 / ln2))
 POINTWISE_UNARY(log10, tt_low_mul_number(b, tt_hlo_log(b, x), 1 / ln10))
 POINTWISE_UNARY(reciprocal, tt_low_reciprocal(b, x))
 
-/* 2^x = 2^n exp(f ln 2) with n whole: x ln 2 rounded as one product would lose |x| ulps. 2^n is made of two factors
- * that do not overflow before the product does. */
+/* 2^x = 2^n exp(f ln 2) with n whole: x ln 2 rounded as one product would lose |x| ulps. 2^n is
+ * made of two factors that do not overflow before the product does. */
 static tt_hlo_value *exp2_real(tt_hlo_build *b, tt_hlo_value *x) {
   double limit = tt_hlo_dtype(x) == TT_F64 ? 1100 : 160;
-  tt_hlo_value *whole = tt_hlo_round_even(b, tt_low_min_number(b, tt_low_max_number(b, x, -limit), limit));
+  tt_hlo_value *whole =
+      tt_hlo_round_even(b, tt_low_min_number(b, tt_low_max_number(b, x, -limit), limit));
   tt_hlo_value *part = tt_hlo_exp(b, tt_low_mul_number(b, tt_hlo_sub(b, x, whole), ln2));
   tt_hlo_value *half = tt_hlo_floor(b, tt_low_mul_number(b, whole, 0.5));
   tt_hlo_value *two = tt_hlo_const_like(b, x, 2);
@@ -70,7 +74,8 @@ static tt_hlo_value *exp2_real(tt_hlo_build *b, tt_hlo_value *x) {
 POINTWISE_UNARY(exp2, is_complex(x) ? tt_hlo_exp(b, tt_low_mul_number(b, x, ln2)) : exp2_real(b, x))
 
 POINTWISE_UNARY(trunc, is_integer(x) ? x : tt_low_trunc(b, x))
-POINTWISE_UNARY(frac, is_integer(x) ? tt_hlo_const_like(b, x, 0) : tt_hlo_sub(b, x, tt_low_trunc(b, x)))
+POINTWISE_UNARY(frac,
+                is_integer(x) ? tt_hlo_const_like(b, x, 0) : tt_hlo_sub(b, x, tt_low_trunc(b, x)))
 
 /* decimals < 0: to tens, hundreds. PyTorch's order: scale, round to even, scale back. */
 POINTWISE_RULE(round_decimals) {
@@ -144,13 +149,17 @@ POINTWISE_RULE(is_infinity) {
   (void)args_count;
   tt_hlo_value *x = args[0].tensor;
   bool real = tt_dtype_is_float(tt_hlo_dtype(x));
-  tt_low_set(&results[0], real ? tt_low_compare_number(ctx->b, TT_HLO_EQ, x, (double)ctx->rule->data * INFINITY)
-                               : tt_low_is_not_number(ctx->b, x));
+  tt_low_set(&results[0],
+             real ? tt_low_compare_number(ctx->b, TT_HLO_EQ, x, (double)ctx->rule->data * INFINITY)
+                  : tt_low_is_not_number(ctx->b, x));
   return NULL;
 }
 
 static double largest(tt_dtype dtype) {
-  return dtype == TT_F64 ? DBL_MAX : dtype == TT_F16 ? 65504 : dtype == TT_BF16 ? 0x1.fep127 : FLT_MAX;
+  return dtype == TT_F64    ? DBL_MAX
+         : dtype == TT_F16  ? 65504
+         : dtype == TT_BF16 ? 0x1.fep127
+                            : FLT_MAX;
 }
 
 typedef struct nan_numbers {
@@ -173,9 +182,11 @@ POINTWISE_RULE(nan_to_num) {
   tt_hlo_value *x = args[0].tensor;
   tt_dtype dtype = tt_hlo_dtype(x), real = tt_dtype_real(dtype);
   if (!is_integer(x)) {
-    nan_numbers to = {tt_low_number(ctx, &args[1], real, 0), tt_low_number(ctx, &args[2], real, largest(real)),
+    nan_numbers to = {tt_low_number(ctx, &args[1], real, 0),
+                      tt_low_number(ctx, &args[2], real, largest(real)),
                       tt_low_number(ctx, &args[3], real, -largest(real))};
-    x = is_complex(x) ? tt_hlo_complex(b, replace_nan(b, tt_hlo_real(b, x), &to), replace_nan(b, tt_hlo_imag(b, x), &to))
+    x = is_complex(x) ? tt_hlo_complex(b, replace_nan(b, tt_hlo_real(b, x), &to),
+                                       replace_nan(b, tt_hlo_imag(b, x), &to))
                       : replace_nan(b, x, &to);
   }
   tt_low_set(&results[0], x);
@@ -204,8 +215,9 @@ POINTWISE_RULE(logit_backward) {
   tt_hlo_value *x = gx[1];
   bool limited = !tt_low_is_none(&args[2]);
   tt_hlo_value *eps = tt_low_number_like(ctx, &args[2], x, 0);
-  tt_hlo_value *inside = tt_hlo_and(b, tt_hlo_compare(b, TT_HLO_GE, x, eps),
-                                    tt_hlo_compare(b, TT_HLO_LE, x, tt_low_number_minus(b, 1, eps)));
+  tt_hlo_value *inside =
+      tt_hlo_and(b, tt_hlo_compare(b, TT_HLO_GE, x, eps),
+                 tt_hlo_compare(b, TT_HLO_LE, x, tt_low_number_minus(b, 1, eps)));
   tt_hlo_value *slope = tt_hlo_div(b, gx[0], tt_hlo_mul(b, x, tt_low_number_minus(b, 1, x)));
   tt_low_set(&results[0], tt_low_select_or_number(b, inside, slope, limited ? 0 : NAN));
   return NULL;
@@ -219,9 +231,11 @@ typedef struct float_layout {
 } float_layout;
 
 /* Subnormal numbers are first multiplied up by 2^(mantissa + 2). */
-static void frexp_into(tt_hlo_build *b, tt_hlo_value *x, const float_layout *at, tt_low_value *results) {
+static void frexp_into(tt_hlo_build *b, tt_hlo_value *x, const float_layout *at,
+                       tt_low_value *results) {
   int lift = at->mantissa + 2;
-  tt_hlo_value *small = tt_low_compare_number(b, TT_HLO_LT, tt_hlo_abs(b, x), ldexp(1, 2 - at->bias));
+  tt_hlo_value *small =
+      tt_low_compare_number(b, TT_HLO_LT, tt_hlo_abs(b, x), ldexp(1, 2 - at->bias));
   tt_hlo_value *y = tt_hlo_select(b, small, tt_low_mul_number(b, x, ldexp(1, lift)), x);
   tt_hlo_value *bits = tt_hlo_bitcast(b, y, at->bits);
   tt_hlo_value *shift = tt_hlo_const_like(b, bits, at->mantissa);
@@ -239,11 +253,14 @@ static void frexp_into(tt_hlo_build *b, tt_hlo_value *x, const float_layout *at,
 
 POINTWISE_RULE(frexp) {
   (void)args_count;
-  static const float_layout f16 = {10, 15, TT_S16}, bf16 = {7, 127, TT_S16}, f32 = {23, 127, TT_S32},
-                            f64 = {52, 1023, TT_S64};
+  static const float_layout f16 = {10, 15, TT_S16}, bf16 = {7, 127, TT_S16},
+                            f32 = {23, 127, TT_S32}, f64 = {52, 1023, TT_S64};
   tt_hlo_value *x = args[0].tensor;
   tt_dtype dtype = tt_hlo_dtype(x);
-  const float_layout *at = dtype == TT_F16 ? &f16 : dtype == TT_BF16 ? &bf16 : dtype == TT_F64 ? &f64 : &f32;
+  const float_layout *at = dtype == TT_F16    ? &f16
+                           : dtype == TT_BF16 ? &bf16
+                           : dtype == TT_F64  ? &f64
+                                              : &f32;
   frexp_into(ctx->b, x, at, results);
   return NULL;
 }
@@ -253,7 +270,8 @@ POINTWISE_RULE(frexp) {
 POINTWISE_RULE(fill) {
   (void)args_count;
   tt_hlo_value *x = args[0].tensor;
-  tt_low_set(&results[0], tt_hlo_broadcast_like(ctx->b, tt_low_number(ctx, &args[1], tt_hlo_dtype(x), 0), x));
+  tt_low_set(&results[0],
+             tt_hlo_broadcast_like(ctx->b, tt_low_number(ctx, &args[1], tt_hlo_dtype(x), 0), x));
   return NULL;
 }
 

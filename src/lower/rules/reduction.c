@@ -6,12 +6,21 @@
 
 /* data of a row: an operation and where its arguments stand. */
 enum {
-  SUM = 0, MEAN, PROD, MAX, MIN, ALL, ANY, NANSUM, /* what is computed */
-  VAR = 0, STD, WITH_MEAN = 2,
+  SUM = 0,
+  MEAN,
+  PROD,
+  MAX,
+  MIN,
+  ALL,
+  ANY,
+  NANSUM, /* what is computed */
+  VAR = 0,
+  STD,
+  WITH_MEAN = 2,
   WHAT = 15,
-  DIMS = 16,   /* (self, dim, keepdim, ...) */
-  DTYPE = 32,  /* the last argument is a dtype */
-  SOME = 64    /* an empty list of dims means none, not all */
+  DIMS = 16,  /* (self, dim, keepdim, ...) */
+  DTYPE = 32, /* the last argument is a dtype */
+  SOME = 64   /* an empty list of dims means none, not all */
 };
 
 typedef struct span { /* the axes a call reduces */
@@ -58,7 +67,8 @@ static tt_hlo_value *squeezed_to(tt_low_ctx *ctx, tt_hlo_value *x, span s) {
   return out;
 }
 
-static tt_error *lower_sum(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_sum(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                           tt_low_value *results) {
   (void)args_count;
   int64_t what = ctx->rule->data & WHAT;
   tt_dtype wanted = tt_low_wanted_dtype(ctx, 0, tt_hlo_dtype(args[0].tensor));
@@ -85,14 +95,16 @@ static tt_hlo_value *extreme(tt_low_ctx *ctx, tt_hlo_value *x, bool largest, spa
   return fold(ctx, largest ? TT_HLO_MAXIMUM : TT_HLO_MINIMUM, x, s);
 }
 
-static tt_error *lower_extreme(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_extreme(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                               tt_low_value *results) {
   (void)args_count;
   span s = span_at(ctx, args, 1, tt_hlo_rank(args[0].tensor));
   tt_low_set(&results[0], extreme(ctx, args[0].tensor, (ctx->rule->data & WHAT) == MAX, s));
   return NULL;
 }
 
-static tt_error *lower_aminmax(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_aminmax(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                               tt_low_value *results) {
   (void)args_count;
   span s = span_of(ctx, &args[1], &args[2], tt_hlo_rank(args[0].tensor));
   tt_low_set(&results[0], extreme(ctx, args[0].tensor, false, s));
@@ -106,7 +118,8 @@ static tt_error *lower_extreme_dim(tt_low_ctx *ctx, const tt_low_value *args, si
   (void)args_count;
   tt_hlo_value *x = args[0].tensor, *value, *index;
   span s = span_of(ctx, &args[1], &args[2], tt_hlo_rank(x));
-  tt_low_fold_pick(ctx, x, s.count == 0 ? 0 : (int)s.axes[0], ctx->rule->data == MAX, &value, &index);
+  tt_low_fold_pick(ctx, x, s.count == 0 ? 0 : (int)s.axes[0], ctx->rule->data == MAX, &value,
+                   &index);
   tt_low_set(&results[0], squeezed_to(ctx, value, s));
   tt_low_set(&results[1], squeezed_to(ctx, index, s));
   return NULL;
@@ -124,24 +137,28 @@ static tt_error *lower_arg_extreme(tt_low_ctx *ctx, const tt_low_value *args, si
     tt_low_set_fit(ctx, results, 0, index);
     return NULL;
   }
-  tt_low_fold_pick(ctx, x, s.count == 0 ? 0 : (int)s.axes[0], ctx->rule->data == MAX, &value, &index);
+  tt_low_fold_pick(ctx, x, s.count == 0 ? 0 : (int)s.axes[0], ctx->rule->data == MAX, &value,
+                   &index);
   tt_low_set(&results[0], squeezed_to(ctx, index, s));
   return NULL;
 }
 
-static tt_error *lower_all_any(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_all_any(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                               tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], TT_PRED);
   span s = span_at(ctx, args, 1, tt_hlo_rank(x));
-  tt_low_set(&results[0], fold(ctx, (ctx->rule->data & WHAT) == ALL ? TT_HLO_AND : TT_HLO_OR, x, s));
+  tt_low_set(&results[0],
+             fold(ctx, (ctx->rule->data & WHAT) == ALL ? TT_HLO_AND : TT_HLO_OR, x, s));
   return NULL;
 }
 
 /* ---- variance ---- */
 
-/* (self, dim?, correction?, keepdim): sum |x - mean|^2 / max(n - correction, 0); results: the variance or its root, then
- * the mean where the row has it. Two passes, as one would cancel. */
-static tt_error *lower_var(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* (self, dim?, correction?, keepdim): sum |x - mean|^2 / max(n - correction, 0); results: the
+ * variance or its root, then the mean where the row has it. Two passes, as one would cancel. */
+static tt_error *lower_var(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                           tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor)));
@@ -180,19 +197,22 @@ static tt_hlo_value *norm_value(tt_low_ctx *ctx, tt_hlo_value *x, double p, span
 }
 
 /* (self, ord [, dim, keepdim] [, dtype]) */
-static tt_error *lower_norm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_norm(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                            tt_low_value *results) {
   tt_dtype dtype = tt_hlo_dtype(args[0].tensor);
   if ((ctx->rule->data & DTYPE) != 0)
     dtype = tt_low_dtype(&args[args_count - 1], dtype);
   if (tt_dtype_is_integer(dtype))
     dtype = tt_low_wanted_dtype(ctx, 0, TT_F32);
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], tt_low_opmath(dtype));
-  tt_low_set(&results[0], norm_value(ctx, x, tt_low_double(ctx, &args[1], 2), span_at(ctx, args, 2, tt_hlo_rank(x))));
+  tt_low_set(&results[0], norm_value(ctx, x, tt_low_double(ctx, &args[1], 2),
+                                     span_at(ctx, args, 2, tt_hlo_rank(x))));
   return NULL;
 }
 
 /* max + log(sum(exp(x - max))), the max as 0 where it is infinite */
-static tt_error *lower_logsumexp(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_logsumexp(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                                 tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_low_opmath(tt_low_wanted_dtype(ctx, 0, tt_hlo_dtype(args[0].tensor)));
@@ -230,15 +250,18 @@ static tt_hlo_value *hash_words(tt_low_ctx *ctx, tt_hlo_value *x) {
 }
 
 /* (self, dim, keepdim, mode): all words combined by xor, the only mode there is */
-static tt_error *lower_hash(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_hash(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                            tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   const tt_hlo_type types[2] = {tt_hlo_scalar_type(TT_U64), tt_hlo_scalar_type(TT_U64)};
-  tt_hlo_value *x = hash_words(ctx, args[0].tensor), *init = tt_hlo_const_int(b, TT_U64, 0), *out = x;
+  tt_hlo_value *x = hash_words(ctx, args[0].tensor), *init = tt_hlo_const_int(b, TT_U64, 0),
+               *out = x;
   span s = span_of(ctx, &args[1], &args[2], tt_hlo_rank(x));
   if (s.count != 0) {
     tt_hlo_region *body = tt_hlo_region_open(b, types, 2);
-    tt_hlo_value *both = tt_hlo_xor(b, tt_hlo_region_arg(b, body, 0), tt_hlo_region_arg(b, body, 1));
+    tt_hlo_value *both =
+        tt_hlo_xor(b, tt_hlo_region_arg(b, body, 0), tt_hlo_region_arg(b, body, 1));
     tt_hlo_region_close(b, &both, 1);
     tt_hlo_reduce_n(b, &x, &init, 1, s.axes, s.count, body, &out);
   }
@@ -246,13 +269,16 @@ static tt_error *lower_hash(tt_low_ctx *ctx, const tt_low_value *args, size_t ar
   return NULL;
 }
 
-static tt_error *lower_trace(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_trace(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                             tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_low_opmath(tt_low_wanted_dtype(ctx, 0, tt_hlo_dtype(args[0].tensor)));
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], dtype);
-  tt_hlo_value *diagonal = tt_hlo_compare(b, TT_HLO_EQ, tt_low_iota_like(ctx, x, 0), tt_low_iota_like(ctx, x, 1));
-  tt_low_set(&results[0], tt_low_fold_all(ctx, TT_HLO_ADD, tt_low_select_const(ctx, diagonal, x, 0)));
+  tt_hlo_value *diagonal =
+      tt_hlo_compare(b, TT_HLO_EQ, tt_low_iota_like(ctx, x, 0), tt_low_iota_like(ctx, x, 1));
+  tt_low_set(&results[0],
+             tt_low_fold_all(ctx, TT_HLO_ADD, tt_low_select_const(ctx, diagonal, x, 0)));
   return NULL;
 }
 
@@ -267,7 +293,8 @@ static bool dims_differ(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *y) {
 }
 
 /* One pred: equal dims and equal elements; NaN equals nothing. */
-static tt_error *lower_equal(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_equal(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                             tt_low_value *results) {
   (void)args_count;
   if (dims_differ(ctx, args[0].tensor, args[1].tensor)) {
     tt_low_set(&results[0], tt_hlo_const(ctx->b, TT_PRED, 0));
@@ -275,7 +302,8 @@ static tt_error *lower_equal(tt_low_ctx *ctx, const tt_low_value *args, size_t a
   }
   tt_dtype dtype = tt_low_promote(ctx, args, 2);
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], dtype), *y = tt_low_tensor(ctx, &args[1], dtype);
-  tt_low_set(&results[0], tt_low_fold_all(ctx, TT_HLO_AND, tt_hlo_compare(ctx->b, TT_HLO_EQ, x, y)));
+  tt_low_set(&results[0],
+             tt_low_fold_all(ctx, TT_HLO_AND, tt_hlo_compare(ctx->b, TT_HLO_EQ, x, y)));
   return NULL;
 }
 
@@ -300,18 +328,22 @@ static ranked rank_along(tt_low_ctx *ctx, tt_hlo_value *x, int axis) {
 }
 
 /* results: values and indices at position `at` (s32, the axis of size 1) of the sorted axis */
-static void take_ranked(tt_low_ctx *ctx, const ranked *r, tt_hlo_value *at, span s, tt_low_value *results) {
+static void take_ranked(tt_low_ctx *ctx, const ranked *r, tt_hlo_value *at, span s,
+                        tt_low_value *results) {
   tt_low_set(&results[0], squeezed_to(ctx, tt_hlo_take_along(ctx->b, r->values, at, r->axis), s));
   tt_low_set(&results[1], squeezed_to(ctx, tt_hlo_take_along(ctx->b, r->indices, at, r->axis), s));
 }
 
-/* The lower middle one; median: the first NaN if there is any; nanmedian: the middle of the numbers. */
+/* The lower middle one; median: the first NaN if there is any; nanmedian: the middle of the
+ * numbers. */
 static tt_hlo_value *median_position(tt_low_ctx *ctx, const ranked *r, bool skip_nan) {
   tt_hlo_build *b = ctx->b;
-  tt_hlo_value *size = tt_hlo_broadcast_like(b, r->size, r->nans), *numbers = tt_hlo_sub(b, size, r->nans);
+  tt_hlo_value *size = tt_hlo_broadcast_like(b, r->size, r->nans),
+               *numbers = tt_hlo_sub(b, size, r->nans);
   tt_hlo_value *count = skip_nan ? numbers : size;
   tt_hlo_value *middle = tt_low_with_const(ctx, TT_HLO_SUBTRACT, count, 1);
-  middle = tt_low_with_const(ctx, TT_HLO_DIVIDE, middle, 2); /* -1 / 2 is 0: all NaN takes the first */
+  middle =
+      tt_low_with_const(ctx, TT_HLO_DIVIDE, middle, 2); /* -1 / 2 is 0: all NaN takes the first */
   if (skip_nan)
     return middle;
   return tt_hlo_select(b, tt_low_compare_const(ctx, TT_HLO_GT, r->nans, 0), numbers, middle);
@@ -334,7 +366,8 @@ static tt_error *lower_median_dim(tt_low_ctx *ctx, const tt_low_value *args, siz
 }
 
 /* Of the flattened tensor; NaN when it is empty. */
-static tt_error *lower_median(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_median(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                              tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *x = args[0].tensor;
   const int64_t axes[1] = {0};
@@ -356,7 +389,8 @@ static tt_error *lower_median(tt_low_ctx *ctx, const tt_low_value *args, size_t 
 }
 
 /* (self, k, dim, keepdim): the k-th smallest, counted from 1 */
-static tt_error *lower_kthvalue(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_kthvalue(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                                tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *x = args[0].tensor;
   span s = span_of(ctx, &args[2], &args[3], tt_hlo_rank(x));
@@ -369,13 +403,15 @@ static tt_error *lower_kthvalue(tt_low_ctx *ctx, const tt_low_value *args, size_
   int64_t k = tt_low_int(ctx, &args[1], 1);
   tt_hlo_value *values, *indices;
   tt_low_sort_indexed(ctx, x, axis, &values, &indices);
-  tt_low_set(&results[0], squeezed_to(ctx, tt_hlo_slice_axis(ctx->b, values, axis, k - 1, k, 1), s));
-  tt_low_set(&results[1], squeezed_to(ctx, tt_hlo_slice_axis(ctx->b, indices, axis, k - 1, k, 1), s));
+  tt_low_set(&results[0],
+             squeezed_to(ctx, tt_hlo_slice_axis(ctx->b, values, axis, k - 1, k, 1), s));
+  tt_low_set(&results[1],
+             squeezed_to(ctx, tt_hlo_slice_axis(ctx->b, indices, axis, k - 1, k, 1), s));
   return NULL;
 }
 
-/* For each sorted element, how many equal ones stand before it in its run: its position less the start of its run,
- * where the start is the running maximum over positions at which a run starts. */
+/* For each sorted element, how many equal ones stand before it in its run: its position less the
+ * start of its run, where the start is the running maximum over positions at which a run starts. */
 static tt_hlo_value *run_lengths(tt_low_ctx *ctx, tt_hlo_value *sorted, int axis) {
   tt_hlo_build *b = ctx->b;
   int64_t n = sorted->type.dims[axis];
@@ -386,7 +422,8 @@ static tt_hlo_value *run_lengths(tt_low_ctx *ctx, tt_hlo_value *sorted, int axis
   parts[1] = tt_low_select_const(ctx, tt_hlo_compare(b, TT_HLO_NE, left, right),
                                  tt_hlo_slice_axis(b, position, axis, 1, n, 1), 0);
   int64_t rank = tt_hlo_rank(sorted);
-  int64_t *window = tt_hlo_alloc(b, (size_t)rank, sizeof *window), *low = tt_hlo_alloc(b, (size_t)rank, sizeof *low);
+  int64_t *window = tt_hlo_alloc(b, (size_t)rank, sizeof *window),
+          *low = tt_hlo_alloc(b, (size_t)rank, sizeof *low);
   if (window == NULL || low == NULL)
     return position;
   for (int64_t i = 0; i < rank; i++) {
@@ -399,8 +436,10 @@ static tt_hlo_value *run_lengths(tt_low_ctx *ctx, tt_hlo_value *sorted, int axis
   return tt_hlo_sub(b, position, start);
 }
 
-/* (self, dim, keepdim) -> the most frequent value, the smallest of equals, and where it stands last */
-static tt_error *lower_mode(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+/* (self, dim, keepdim) -> the most frequent value, the smallest of equals, and where it stands last
+ */
+static tt_error *lower_mode(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                            tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *x = args[0].tensor, *best, *at;
   span s = span_of(ctx, &args[1], &args[2], tt_hlo_rank(x));

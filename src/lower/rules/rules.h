@@ -4,8 +4,8 @@
 
 #include "lower/rule.h"
 
-#define X(family)                                      \
-  extern const tt_low_rule tt_low_rules_##family[];    \
+#define X(family)                                   \
+  extern const tt_low_rule tt_low_rules_##family[]; \
   extern const size_t tt_low_rules_##family##_count;
 #include "lower/families.def"
 #undef X

@@ -1,9 +1,10 @@
-/* Draws that need more than a formula of one number: multinomial by an exponential race or by the inverse of the running
- * sum; gamma, Poisson and binomial by rejection.
+/* Draws that need more than a formula of one number: multinomial by an exponential race or by the
+ * inverse of the running sum; gamma, Poisson and binomial by rejection.
  *
- * Rejection draws a fixed number of rounds at once and takes the first accepted candidate, so that the program has no
- * loop whose length depends on the numbers. Each method accepts with probability above 0.7 (gamma: 0.95), so the rounds
- * all fail less than once in 10^8 (gamma 10^10) draws; then the last candidate, clamped, is taken. */
+ * Rejection draws a fixed number of rounds at once and takes the first accepted candidate, so that
+ * the program has no loop whose length depends on the numbers. Each method accepts with probability
+ * above 0.7 (gamma: 0.95), so the rounds all fail less than once in 10^8 (gamma 10^10) draws; then
+ * the last candidate, clamped, is taken. */
 #include <math.h>
 
 #include "lower/rules/helpers_reduction.h"
@@ -14,7 +15,8 @@ enum { GAMMA_ROUNDS = 8, REJECT_ROUNDS = 16, SEARCH_STEPS = 48 };
 /* dims of `x` with a leading axis of `rounds` */
 static const tt_hlo_dim *with_rounds(tt_low_ctx *ctx, tt_hlo_value *x, int rounds) {
   size_t rank = (size_t)tt_hlo_rank(x);
-  tt_hlo_dim *from = tt_hlo_dims_of(ctx->b, x), *dims = tt_hlo_alloc(ctx->b, rank + 1, sizeof *dims);
+  tt_hlo_dim *from = tt_hlo_dims_of(ctx->b, x),
+             *dims = tt_hlo_alloc(ctx->b, rank + 1, sizeof *dims);
   if (dims == NULL || (rank > 0 && from == NULL))
     return NULL;
   dims[0] = tt_hlo_dim_number(rounds);
@@ -28,7 +30,8 @@ static tt_hlo_value *round_of(tt_low_ctx *ctx, tt_hlo_value *x, int round) {
 }
 
 /* Along axis 0, the first candidate whose `ok` holds, else the last. */
-static tt_hlo_value *first_accepted(tt_low_ctx *ctx, tt_hlo_value *ok, tt_hlo_value *candidate, int rounds) {
+static tt_hlo_value *first_accepted(tt_low_ctx *ctx, tt_hlo_value *ok, tt_hlo_value *candidate,
+                                    int rounds) {
   tt_hlo_value *out = round_of(ctx, candidate, rounds - 1);
   for (int i = rounds - 2; i >= 0; i--)
     out = tt_hlo_select(ctx->b, round_of(ctx, ok, i), round_of(ctx, candidate, i), out);
@@ -36,11 +39,13 @@ static tt_hlo_value *first_accepted(tt_low_ctx *ctx, tt_hlo_value *ok, tt_hlo_va
 }
 
 static tt_hlo_value *uniform_like(tt_low_ctx *ctx, tt_hlo_value *x) {
-  return tt_low_random_uniform(ctx, tt_hlo_dtype(x), tt_hlo_dims_of(ctx->b, x), (size_t)tt_hlo_rank(x));
+  return tt_low_random_uniform(ctx, tt_hlo_dtype(x), tt_hlo_dims_of(ctx->b, x),
+                               (size_t)tt_hlo_rank(x));
 }
 
 static tt_hlo_value *rounds_uniform(tt_low_ctx *ctx, tt_hlo_value *x, int rounds) {
-  return tt_low_random_uniform(ctx, tt_hlo_dtype(x), with_rounds(ctx, x, rounds), (size_t)tt_hlo_rank(x) + 1);
+  return tt_low_random_uniform(ctx, tt_hlo_dtype(x), with_rounds(ctx, x, rounds),
+                               (size_t)tt_hlo_rank(x) + 1);
 }
 
 static tt_hlo_value *plus(tt_low_ctx *ctx, tt_hlo_value *x, double y) {
@@ -54,28 +59,35 @@ static tt_hlo_value *over(tt_low_ctx *ctx, double y, tt_hlo_value *x) {
   return tt_hlo_div(ctx->b, tt_hlo_const_like(ctx->b, x, y), x);
 }
 static tt_hlo_value *floor_of(tt_low_ctx *ctx, tt_hlo_value *x) { return tt_hlo_floor(ctx->b, x); }
-static tt_hlo_value *lgamma_of(tt_low_ctx *ctx, tt_hlo_value *x) { return tt_hlo_op1(ctx->b, TT_HLO_CHLO_LGAMMA, x); }
+static tt_hlo_value *lgamma_of(tt_low_ctx *ctx, tt_hlo_value *x) {
+  return tt_hlo_op1(ctx->b, TT_HLO_CHLO_LGAMMA, x);
+}
 
 /* ---- multinomial ---- */
 
-/* weight / Exp(1): its order is that of drawing without replacement, its largest one draw (Efraimidis and Spirakis) */
+/* weight / Exp(1): its order is that of drawing without replacement, its largest one draw
+ * (Efraimidis and Spirakis) */
 static tt_hlo_value *race(tt_low_ctx *ctx, tt_hlo_value *weights) {
   tt_hlo_build *b = ctx->b;
-  tt_hlo_value *u = tt_hlo_max(b, uniform_like(ctx, weights), tt_hlo_const_like(b, weights, 0x1p-25));
+  tt_hlo_value *u =
+      tt_hlo_max(b, uniform_like(ctx, weights), tt_hlo_const_like(b, weights, 0x1p-25));
   return tt_hlo_div(b, weights, tt_hlo_neg(b, tt_hlo_log1p(b, tt_hlo_neg(b, u))));
 }
 
-/* For each of s numbers u in [0, 1) the first category whose running sum passes u * total. weights [m, n] -> s32 [m, s].
- * u * total is kept below the total, where only a category of weight 0 could follow. */
+/* For each of s numbers u in [0, 1) the first category whose running sum passes u * total. weights
+ * [m, n] -> s32 [m, s]. u * total is kept below the total, where only a category of weight 0 could
+ * follow. */
 static tt_hlo_value *invert_sum(tt_low_ctx *ctx, tt_hlo_value *weights, int64_t samples) {
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_hlo_dtype(weights);
   int64_t n = weights->type.dims[1];
   const int64_t window_dims[2] = {1, n}, low[2] = {0, n - 1}, last[1] = {2};
   const tt_hlo_window window = {.dims = window_dims, .pad_low = low};
-  tt_hlo_value *sums = tt_hlo_reduce_window(b, TT_HLO_ADD, weights, tt_hlo_const(b, dtype, 0), &window);
+  tt_hlo_value *sums =
+      tt_hlo_reduce_window(b, TT_HLO_ADD, weights, tt_hlo_const(b, dtype, 0), &window);
   tt_hlo_value *total = tt_hlo_slice_axis(b, sums, 1, n - 1, n, 1);
-  tt_hlo_dim dims[3] = {tt_hlo_dim_of(b, weights, 0), tt_hlo_dim_number(samples), tt_hlo_dim_number(n)};
+  tt_hlo_dim dims[3] = {tt_hlo_dim_of(b, weights, 0), tt_hlo_dim_number(samples),
+                        tt_hlo_dim_number(n)};
   tt_hlo_value *u = tt_low_random_uniform(ctx, dtype, dims, 2);
   tt_hlo_value *at = tt_low_with(ctx, TT_HLO_MULTIPLY, u, total);
   tt_hlo_value *below = times(ctx, total, dtype == TT_F64 ? 1 - 0x1p-53 : 1 - 0x1p-24);
@@ -92,7 +104,8 @@ static tt_error *lower_multinomial(tt_low_ctx *ctx, const tt_low_value *args, si
                                    tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
-  tt_hlo_value *weights = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor))), *index, *value;
+  tt_hlo_value *weights = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor))),
+               *index, *value;
   int64_t samples = tt_low_int(ctx, &args[1], 1);
   bool one = tt_hlo_rank(weights) == 1;
   if (one)
@@ -111,7 +124,8 @@ static tt_error *lower_multinomial(tt_low_ctx *ctx, const tt_low_value *args, si
 
 /* ---- gamma ---- */
 
-/* Marsaglia and Tsang (2000): d (1 + c x)^3, x normal, d = a - 1/3, c = 1 / sqrt(9 d); a < 1: gamma(a + 1) u^(1/a) */
+/* Marsaglia and Tsang (2000): d (1 + c x)^3, x normal, d = a - 1/3, c = 1 / sqrt(9 d); a < 1:
+ * gamma(a + 1) u^(1/a) */
 static tt_hlo_value *standard_gamma(tt_low_ctx *ctx, tt_hlo_value *alpha) {
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *small = tt_low_compare_const(ctx, TT_HLO_LT, alpha, 1);
@@ -130,7 +144,8 @@ static tt_hlo_value *standard_gamma(tt_low_ctx *ctx, tt_hlo_value *alpha) {
   bound = tt_hlo_add(b, bound, times(ctx, tt_hlo_mul(b, x, x), 0.5));
   tt_hlo_value *ok = tt_hlo_and(b, positive, tt_hlo_compare(b, TT_HLO_LT, tt_hlo_log(b, u), bound));
   tt_hlo_value *out = tt_hlo_mul(b, first_accepted(ctx, ok, v, GAMMA_ROUNDS), d);
-  tt_hlo_value *shrink = tt_hlo_log1p(b, tt_hlo_neg(b, uniform_like(ctx, alpha))); /* log of a number in (0, 1] */
+  tt_hlo_value *shrink =
+      tt_hlo_log1p(b, tt_hlo_neg(b, uniform_like(ctx, alpha))); /* log of a number in (0, 1] */
   shrink = tt_hlo_exp(b, tt_hlo_div(b, shrink, alpha));
   return tt_hlo_select(b, small, tt_hlo_mul(b, out, shrink), out);
 }
@@ -140,35 +155,44 @@ static tt_error *lower_standard_gamma(tt_low_ctx *ctx, const tt_low_value *args,
   (void)args_count;
   tt_hlo_value *alpha = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor)));
   tt_hlo_value *x = standard_gamma(ctx, alpha);
-  double tiny = tt_hlo_dtype(args[0].tensor) == TT_F16 ? 0x1p-14 : tt_hlo_dtype(x) == TT_F64 ? 0x1p-1022 : 0x1p-126;
+  double tiny = tt_hlo_dtype(args[0].tensor) == TT_F16 ? 0x1p-14
+                : tt_hlo_dtype(x) == TT_F64            ? 0x1p-1022
+                                                       : 0x1p-126;
   tt_low_set(&results[0], tt_hlo_max(ctx->b, x, tt_hlo_const_like(ctx->b, x, tiny)));
   return NULL;
 }
 
 /* gammas over their sum along the last axis */
-static tt_error *lower_dirichlet(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_dirichlet(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                                 tt_low_value *results) {
   (void)args_count;
   tt_hlo_value *alpha = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor)));
   const int64_t axes[1] = {tt_hlo_rank(alpha) - 1};
   tt_hlo_value *x = standard_gamma(ctx, alpha);
-  tt_low_set(&results[0], tt_low_with(ctx, TT_HLO_DIVIDE, x, tt_low_fold(ctx, TT_HLO_ADD, x, axes, 1, true)));
+  tt_low_set(&results[0],
+             tt_low_with(ctx, TT_HLO_DIVIDE, x, tt_low_fold(ctx, TT_HLO_ADD, x, axes, 1, true)));
   return NULL;
 }
 
 /* ---- Poisson, binomial: inversion for small means, transformed rejection for large ones ---- */
 
-/* What a sequential search starts from and how it goes on: P(0), and P(k) = P(k - 1) (ratio / k - lift). Poisson:
- * ratio = rate, lift = 0. Binomial: with odds o = p / (1 - p): ratio = (n + 1) o, lift = o. */
-static tt_hlo_value *search(tt_low_ctx *ctx, tt_hlo_value *first, tt_hlo_value *ratio, tt_hlo_value *lift) {
+/* What a sequential search starts from and how it goes on: P(0), and P(k) = P(k - 1) (ratio / k -
+ * lift). Poisson: ratio = rate, lift = 0. Binomial: with odds o = p / (1 - p): ratio = (n + 1) o,
+ * lift = o. */
+static tt_hlo_value *search(tt_low_ctx *ctx, tt_hlo_value *first, tt_hlo_value *ratio,
+                            tt_hlo_value *lift) {
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_hlo_dtype(first);
   tt_hlo_value *u = uniform_like(ctx, first);
-  tt_hlo_value *inits[5] = {tt_hlo_const(b, dtype, 1), first, first, tt_hlo_const_like(b, first, 0), u}, *out[5];
+  tt_hlo_value *inits[5] = {tt_hlo_const(b, dtype, 1), first, first, tt_hlo_const_like(b, first, 0),
+                            u},
+               *out[5];
   tt_hlo_type types[5];
   for (int i = 0; i < 5; i++)
     types[i] = inits[i]->type;
   tt_hlo_region *cond = tt_hlo_region_open(b, types, 5);
-  tt_hlo_value *more = tt_hlo_compare(b, TT_HLO_LT, tt_hlo_region_arg(b, cond, 0), tt_hlo_const(b, dtype, SEARCH_STEPS));
+  tt_hlo_value *more = tt_hlo_compare(b, TT_HLO_LT, tt_hlo_region_arg(b, cond, 0),
+                                      tt_hlo_const(b, dtype, SEARCH_STEPS));
   tt_hlo_region_close(b, &more, 1);
   tt_hlo_region *body = tt_hlo_region_open(b, types, 5);
   tt_hlo_value *k = tt_hlo_region_arg(b, body, 0), *p = tt_hlo_region_arg(b, body, 1);
@@ -184,13 +208,14 @@ static tt_hlo_value *search(tt_low_ctx *ctx, tt_hlo_value *first, tt_hlo_value *
   return out[3];
 }
 
-/* Candidates floor((2 a / us + b) U + centre) of Hormann's method, us = 1/2 - |U|; the quick test us >= 0.07, V <= vr. */
+/* Candidates floor((2 a / us + b) U + centre) of Hormann's method, us = 1/2 - |U|; the quick test
+ * us >= 0.07, V <= vr. */
 typedef struct hat {
   tt_hlo_value *k, *us, *v, *quick, *a, *b;
 } hat;
 
-static hat hat_of(tt_low_ctx *ctx, tt_hlo_value *spread, tt_hlo_value *centre, double a0, double a1, tt_hlo_value *vr,
-                  tt_hlo_value *extra) {
+static hat hat_of(tt_low_ctx *ctx, tt_hlo_value *spread, tt_hlo_value *centre, double a0, double a1,
+                  tt_hlo_value *vr, tt_hlo_value *extra) {
   tt_hlo_build *b = ctx->b;
   hat h = {.b = spread};
   tt_hlo_value *u = plus(ctx, rounds_uniform(ctx, spread, REJECT_ROUNDS), -0.5);
@@ -211,12 +236,14 @@ static hat hat_of(tt_low_ctx *ctx, tt_hlo_value *spread, tt_hlo_value *centre, d
 /* log(V scale / (a / us^2 + b)), to be compared with the log density */
 static tt_hlo_value *hat_log(tt_low_ctx *ctx, const hat *h, tt_hlo_value *scale) {
   tt_hlo_build *b = ctx->b;
-  tt_hlo_value *width = tt_hlo_div(b, tt_hlo_broadcast_like(b, h->a, h->us), tt_hlo_mul(b, h->us, h->us));
+  tt_hlo_value *width =
+      tt_hlo_div(b, tt_hlo_broadcast_like(b, h->a, h->us), tt_hlo_mul(b, h->us, h->us));
   width = tt_low_with(ctx, TT_HLO_ADD, width, h->b);
   return tt_hlo_log(b, tt_hlo_div(b, tt_low_with(ctx, TT_HLO_MULTIPLY, h->v, scale), width));
 }
 
-/* PTRS of Hormann (1993), "The transformed rejection method for generating Poisson random variables", for rate >= 10 */
+/* PTRS of Hormann (1993), "The transformed rejection method for generating Poisson random
+ * variables", for rate >= 10 */
 static tt_hlo_value *poisson_reject(tt_low_ctx *ctx, tt_hlo_value *rate) {
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *spread = plus(ctx, times(ctx, tt_hlo_sqrt(b, rate), 2.53), 0.931);
@@ -234,14 +261,18 @@ static tt_hlo_value *poisson_reject(tt_low_ctx *ctx, tt_hlo_value *rate) {
 }
 
 /* (self: rates, generator) */
-static tt_error *lower_poisson(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_poisson(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                               tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_hlo_value *rate = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor)));
-  tt_hlo_value *ten = tt_hlo_const_like(b, rate, 10), *large = tt_hlo_compare(b, TT_HLO_GE, rate, ten);
+  tt_hlo_value *ten = tt_hlo_const_like(b, rate, 10),
+               *large = tt_hlo_compare(b, TT_HLO_GE, rate, ten);
   tt_hlo_value *low = tt_hlo_min(b, rate, ten);
-  tt_hlo_value *few = search(ctx, tt_hlo_exp(b, tt_hlo_neg(b, low)), low, tt_hlo_const_like(b, rate, 0));
-  tt_low_set(&results[0], tt_hlo_select(b, large, poisson_reject(ctx, tt_hlo_max(b, rate, ten)), few));
+  tt_hlo_value *few =
+      search(ctx, tt_hlo_exp(b, tt_hlo_neg(b, low)), low, tt_hlo_const_like(b, rate, 0));
+  tt_low_set(&results[0],
+             tt_hlo_select(b, large, poisson_reject(ctx, tt_hlo_max(b, rate, ten)), few));
   return NULL;
 }
 
@@ -258,7 +289,8 @@ static tt_hlo_value *binomial_reject(tt_low_ctx *ctx, tt_hlo_value *n, tt_hlo_va
   tt_hlo_value *top = tt_hlo_broadcast_like(b, n, k);
   k = tt_hlo_min(b, k, top);
   tt_hlo_value *inside = tt_hlo_compare(b, TT_HLO_EQ, k, h.k);
-  /* log density over that at the mode m = floor((n + 1) p): log m! (n-m)! / (k! (n-k)!) + (k - m) log(p / q) */
+  /* log density over that at the mode m = floor((n + 1) p): log m! (n-m)! / (k! (n-k)!) + (k - m)
+   * log(p / q) */
   tt_hlo_value *mode = floor_of(ctx, tt_hlo_mul(b, plus(ctx, n, 1), p));
   tt_hlo_value *at_mode = tt_hlo_add(b, lgamma_of(ctx, plus(ctx, mode, 1)),
                                      lgamma_of(ctx, plus(ctx, tt_hlo_sub(b, n, mode), 1)));
@@ -266,14 +298,16 @@ static tt_hlo_value *binomial_reject(tt_low_ctx *ctx, tt_hlo_value *n, tt_hlo_va
                                   lgamma_of(ctx, plus(ctx, tt_hlo_sub(b, top, k), 1)));
   tt_hlo_value *odds = tt_low_with(ctx, TT_HLO_MULTIPLY, tt_low_with(ctx, TT_HLO_SUBTRACT, k, mode),
                                    tt_hlo_log(b, tt_hlo_div(b, p, q)));
-  tt_hlo_value *density = tt_hlo_add(b, tt_hlo_sub(b, tt_hlo_broadcast_like(b, at_mode, at_k), at_k), odds);
+  tt_hlo_value *density =
+      tt_hlo_add(b, tt_hlo_sub(b, tt_hlo_broadcast_like(b, at_mode, at_k), at_k), odds);
   tt_hlo_value *ok = tt_hlo_compare(b, TT_HLO_LE, hat_log(ctx, &h, scale), density);
   ok = tt_hlo_and(b, inside, tt_hlo_or(b, h.quick, ok));
   return first_accepted(ctx, ok, k, REJECT_ROUNDS);
 }
 
 /* (count, prob, generator); p > 1/2 counts the failures instead */
-static tt_error *lower_binomial(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, tt_low_value *results) {
+static tt_error *lower_binomial(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
+                                tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[0].tensor));
@@ -282,7 +316,8 @@ static tt_error *lower_binomial(tt_low_ctx *ctx, const tt_low_value *args, size_
   tt_hlo_value *half = tt_hlo_const_like(b, p, 0.5), *one = tt_hlo_const_like(b, p, 1);
   tt_hlo_value *flip = tt_hlo_compare(b, TT_HLO_GT, p, half);
   tt_hlo_value *low = tt_hlo_select(b, flip, tt_hlo_sub(b, one, p), p);
-  tt_hlo_value *ten = tt_hlo_const_like(b, p, 10), *large = tt_hlo_compare(b, TT_HLO_GE, tt_hlo_mul(b, n, low), ten);
+  tt_hlo_value *ten = tt_hlo_const_like(b, p, 10),
+               *large = tt_hlo_compare(b, TT_HLO_GE, tt_hlo_mul(b, n, low), ten);
   tt_hlo_value *odds = tt_hlo_div(b, low, tt_hlo_sub(b, one, low));
   tt_hlo_value *few_n = tt_hlo_select(b, large, one, n);
   tt_hlo_value *first = tt_hlo_exp(b, tt_hlo_mul(b, few_n, tt_hlo_log1p(b, tt_hlo_neg(b, low))));
@@ -296,7 +331,8 @@ static tt_error *lower_binomial(tt_low_ctx *ctx, const tt_low_value *args, size_
 }
 
 const tt_low_rule tt_low_rules_sampling[] = {
-#define X(overload, function, traits, data) {overload, lower_##function, TT_LOW_RANDOM | (traits), data, NULL},
+#define X(overload, function, traits, data) \
+  {overload, lower_##function, TT_LOW_RANDOM | (traits), data, NULL},
 #include "lower/rules/sampling.def"
 #undef X
 };

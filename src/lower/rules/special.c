@@ -5,10 +5,12 @@
 #include "lower/rules/rules.h"
 #include "lower/rules/special_internal.h"
 
-static const double pi = 3.14159265358979323846, log_pi = 1.14472988584940017414, sqrt_half = 0.70710678118654752440,
-                    sqrt_pi_inverse = 0.56418958354775628695;
+static const double pi = 3.14159265358979323846, log_pi = 1.14472988584940017414,
+                    sqrt_half = 0.70710678118654752440, sqrt_pi_inverse = 0.56418958354775628695;
 
-static tt_hlo_value *erfc_of(tt_hlo_build *b, tt_hlo_value *x) { return tt_hlo_op1(b, TT_HLO_CHLO_ERFC, x); }
+static tt_hlo_value *erfc_of(tt_hlo_build *b, tt_hlo_value *x) {
+  return tt_hlo_op1(b, TT_HLO_CHLO_ERFC, x);
+}
 
 /* data: the operation. */
 SPECIAL_UNARY(unary, tt_hlo_op1(b, (tt_hlo_code)ctx->rule->data, x))
@@ -32,7 +34,8 @@ static tt_hlo_value *trigamma(tt_hlo_build *b, tt_hlo_value *x) {
   tt_hlo_value *low = tt_low_compare_number(b, TT_HLO_LT, x, 0.5);
   tt_hlo_value *z = zeta_from(b, 2, tt_hlo_select(b, low, tt_low_number_minus(b, 1, x), x));
   tt_hlo_value *sine = tt_hlo_sin(b, tt_low_mul_number(b, x, pi));
-  return tt_hlo_select(b, low, tt_hlo_sub(b, tt_low_number_over(b, pi * pi, tt_low_squared(b, sine)), z), z);
+  return tt_hlo_select(
+      b, low, tt_hlo_sub(b, tt_low_number_over(b, pi * pi, tt_low_squared(b, sine)), z), z);
 }
 
 /* (-1)^(n + 1) n! zeta(n + 1, x), x > 0. */
@@ -84,7 +87,8 @@ SPECIAL_RULE(polygamma) {
   return NULL;
 }
 
-/* x, p: log of the multivariate gamma function, p (p - 1) / 4 log pi + sum of lgamma(x - j / 2), j < p. */
+/* x, p: log of the multivariate gamma function, p (p - 1) / 4 log pi + sum of lgamma(x - j / 2), j
+ * < p. */
 SPECIAL_RULE(mvlgamma) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
@@ -92,7 +96,8 @@ SPECIAL_RULE(mvlgamma) {
   int64_t p = tt_low_int(ctx, &args[1], 1);
   tt_hlo_value *sum = tt_hlo_const_like(b, x, (double)(p * (p - 1)) / 4 * log_pi);
   for (int64_t j = 0; j < p; j++)
-    sum = tt_hlo_add(b, sum, tt_hlo_op1(b, TT_HLO_CHLO_LGAMMA, tt_low_add_number(b, x, -0.5 * (double)j)));
+    sum = tt_hlo_add(b, sum,
+                     tt_hlo_op1(b, TT_HLO_CHLO_LGAMMA, tt_low_add_number(b, x, -0.5 * (double)j)));
   tt_low_set(&results[0], sum);
   return NULL;
 }
@@ -107,7 +112,8 @@ SPECIAL_UNARY(entr, entropy(b, x))
 
 /* sin(x) / x; 1 at 0, 0 at infinity. */
 static tt_hlo_value *spherical_j0(tt_hlo_build *b, tt_hlo_value *x) {
-  tt_hlo_value *y = tt_low_select_number(b, tt_low_is_zero(b, x), 1, tt_hlo_div(b, tt_hlo_sin(b, x), x));
+  tt_hlo_value *y =
+      tt_low_select_number(b, tt_low_is_zero(b, x), 1, tt_hlo_div(b, tt_hlo_sin(b, x), x));
   return tt_low_select_number(b, tt_low_is_inf(b, x), 0, y);
 }
 SPECIAL_UNARY(spherical_j0, spherical_j0(b, x))
@@ -122,7 +128,8 @@ static tt_hlo_value *erfcx_large(tt_hlo_build *b, tt_hlo_value *x) {
   return tt_low_number_over(b, sqrt_pi_inverse, tail);
 }
 
-/* Below 3 the product is exact enough: exp(9) times an erfc that has not underflowed. For -inf it is inf. */
+/* Below 3 the product is exact enough: exp(9) times an erfc that has not underflowed. For -inf it
+ * is inf. */
 static tt_hlo_value *erfcx_of(tt_hlo_build *b, tt_hlo_value *x) {
   tt_hlo_value *large = tt_low_compare_number(b, TT_HLO_GT, x, 3);
   tt_hlo_value *small = tt_low_min_number(b, x, 3);
@@ -131,19 +138,22 @@ static tt_hlo_value *erfcx_of(tt_hlo_build *b, tt_hlo_value *x) {
 }
 SPECIAL_UNARY(erfcx, erfcx_of(b, x))
 
-/* log of the normal distribution function: below -1 through erfcx, so that it does not underflow. */
+/* log of the normal distribution function: below -1 through erfcx, so that it does not underflow.
+ */
 static tt_hlo_value *log_ndtr(tt_hlo_build *b, tt_hlo_value *x) {
   tt_hlo_value *t = tt_low_mul_number(b, x, sqrt_half);
   tt_hlo_value *low = tt_low_compare_number(b, TT_HLO_LT, x, -1);
   tt_hlo_value *scaled = erfcx_of(b, tt_hlo_neg(b, tt_low_min_number(b, t, 0)));
-  tt_hlo_value *below = tt_hlo_sub(b, tt_hlo_log(b, tt_low_mul_number(b, scaled, 0.5)), tt_low_squared(b, t));
+  tt_hlo_value *below =
+      tt_hlo_sub(b, tt_hlo_log(b, tt_low_mul_number(b, scaled, 0.5)), tt_low_squared(b, t));
   tt_hlo_value *above = tt_hlo_log1p(b, tt_low_mul_number(b, erfc_of(b, t), -0.5));
   return tt_hlo_select(b, low, below, above);
 }
 SPECIAL_UNARY(log_ndtr, log_ndtr(b, x))
 
 const tt_low_rule tt_low_rules_special[] = {
-#define X(overload, function, traits, data) {overload, tt_low_special_##function, traits, data, NULL},
+#define X(overload, function, traits, data) \
+  {overload, tt_low_special_##function, traits, data, NULL},
 #include "lower/rules/special.def"
 #undef X
 };

@@ -1,6 +1,6 @@
-/* Bessel functions. Near zero a fitted polynomial in x or x^2, with the logarithm of Y and K kept apart; far away the
- * asymptotic expansions (DLMF 10.17, 10.40). The border is where the expansion's smallest term, exp(-2 x), is below the
- * dtype's precision. */
+/* Bessel functions. Near zero a fitted polynomial in x or x^2, with the logarithm of Y and K kept
+ * apart; far away the asymptotic expansions (DLMF 10.17, 10.40). The border is where the
+ * expansion's smallest term, exp(-2 x), is below the dtype's precision. */
 #define _XOPEN_SOURCE 700 /* j0, j1, y0, y1 */
 #include <math.h>
 
@@ -34,8 +34,8 @@ static tt_hlo_value *fit_square(tt_hlo_build *b, tt_hlo_value *x, tt_low_fit_fn 
   return tt_low_fit(b, tt_low_squared(b, x), 0, edge * edge, tt_low_fit_terms(x, 20, 44), f, nu);
 }
 
-/* sqrt(2 / (pi x)) (P cos chi - Q sin chi) for J, (P sin chi + Q cos chi) for Y; chi = x - nu pi/2 - pi/4 is opened
- * so that nothing is lost for large x. */
+/* sqrt(2 / (pi x)) (P cos chi - Q sin chi) for J, (P sin chi + Q cos chi) for Y; chi = x - nu pi/2
+ * - pi/4 is opened so that nothing is lost for large x. */
 static tt_hlo_value *far_jy(tt_hlo_build *b, tt_hlo_value *x, int nu, bool second) {
   enum { TERMS = 10 };
   double p[TERMS], q[TERMS];
@@ -49,9 +49,11 @@ static tt_hlo_value *far_jy(tt_hlo_build *b, tt_hlo_value *x, int nu, bool secon
   tt_hlo_value *odd = tt_hlo_mul(b, u, tt_low_polynomial(b, uu, q, terms));
   tt_hlo_value *sine = tt_hlo_sin(b, x), *cosine = tt_hlo_cos(b, x);
   tt_hlo_value *sum = tt_hlo_add(b, sine, cosine), *difference = tt_hlo_sub(b, sine, cosine);
-  tt_hlo_value *cos_chi = nu == 0 ? sum : difference, *sin_chi = nu == 0 ? difference : tt_hlo_neg(b, sum);
-  tt_hlo_value *wave = second ? tt_hlo_add(b, tt_hlo_mul(b, even, sin_chi), tt_hlo_mul(b, odd, cos_chi))
-                              : tt_hlo_sub(b, tt_hlo_mul(b, even, cos_chi), tt_hlo_mul(b, odd, sin_chi));
+  tt_hlo_value *cos_chi = nu == 0 ? sum : difference,
+               *sin_chi = nu == 0 ? difference : tt_hlo_neg(b, sum);
+  tt_hlo_value *wave =
+      second ? tt_hlo_add(b, tt_hlo_mul(b, even, sin_chi), tt_hlo_mul(b, odd, cos_chi))
+             : tt_hlo_sub(b, tt_hlo_mul(b, even, cos_chi), tt_hlo_mul(b, odd, sin_chi));
   return tt_hlo_mul(b, wave, tt_hlo_sqrt(b, tt_low_mul_number(b, u, 1 / pi)));
 }
 
@@ -73,7 +75,8 @@ SPECIAL_UNARY(bessel_j, bessel_j(b, x, (int)ctx->rule->data))
 
 /* Y0 = 2/pi log(x) J0 + R0(x^2), Y1 = 2/pi (log(x) J1 - 1/x) + x R1(x^2) */
 static tt_hlo_value *near_y(tt_hlo_build *b, tt_hlo_value *x, int nu) {
-  tt_hlo_value *log_part = tt_low_mul_number(b, tt_hlo_mul(b, tt_hlo_log(b, x), near_j(b, x, nu)), 2 / pi);
+  tt_hlo_value *log_part =
+      tt_low_mul_number(b, tt_hlo_mul(b, tt_hlo_log(b, x), near_j(b, x, nu)), 2 / pi);
   tt_hlo_value *rest = fit_square(b, x, y_near, nu);
   if (nu == 1)
     rest = tt_hlo_sub(b, tt_hlo_mul(b, x, rest), tt_low_number_over(b, 2 / pi, x));
@@ -91,8 +94,8 @@ SPECIAL_UNARY(bessel_y, bessel_y(b, x, (int)ctx->rule->data))
 
 /* ---- I and K, both also scaled by exp(-|x|) or exp(x): data is nu, plus 2 when scaled ---- */
 
-/* exp(-x) I_nu(x) = 1/pi integral over [0, pi] of exp(x (cos t - 1)) cos(nu t): periodic, so that the trapezoid rule
- * is exact but for I_400. */
+/* exp(-x) I_nu(x) = 1/pi integral over [0, pi] of exp(x (cos t - 1)) cos(nu t): periodic, so that
+ * the trapezoid rule is exact but for I_400. */
 static double i_scaled(double x, double nu) {
   enum { STEPS = 200 };
   double sum = 0;
@@ -104,8 +107,8 @@ static double i_scaled(double x, double nu) {
 }
 static double i_near(double x, double nu) { return nu == 0 ? i_scaled(x, 0) : i_scaled(x, 1) / x; }
 
-/* sqrt(x) exp(x) K_nu(x): integral over [0, inf) of exp(-x (cosh(t) - 1)) cosh(nu t) dt sqrt(x), by the trapezoid rule
- * with steps that follow the width of the integrand, 1 / sqrt(x). */
+/* sqrt(x) exp(x) K_nu(x): integral over [0, inf) of exp(-x (cosh(t) - 1)) cosh(nu t) dt sqrt(x), by
+ * the trapezoid rule with steps that follow the width of the integrand, 1 / sqrt(x). */
 static double k_scaled(double x, double nu) {
   const double step = 0.05;
   double sum = 0.5;
@@ -120,7 +123,8 @@ static double k_scaled(double x, double nu) {
 static double k_far(double u, double nu) { return k_scaled(1 / u, nu); }
 /* What K leaves beside the logarithm, as a function of x^2. */
 static double k_near(double s, double nu) {
-  double x = sqrt(s), k = k_scaled(x, nu) / (sqrt(x) * exp(x)), log_part = log(x / 2) * i_scaled(x, nu) * exp(x);
+  double x = sqrt(s), k = k_scaled(x, nu) / (sqrt(x) * exp(x)),
+         log_part = log(x / 2) * i_scaled(x, nu) * exp(x);
   return nu == 0 ? k + log_part : (k - log_part - 1 / x) / x;
 }
 
@@ -135,25 +139,30 @@ static tt_hlo_value *bessel_ie(tt_hlo_build *b, tt_hlo_value *x, int nu) {
   if (nu == 1)
     near = tt_hlo_mul(b, x, near);
   tt_hlo_value *u = tt_low_reciprocal(b, tt_low_max_number(b, x, edge));
-  tt_hlo_value *far = tt_hlo_mul(b, tt_low_polynomial(b, u, c, terms), tt_hlo_sqrt(b, tt_low_mul_number(b, u, 0.5 / pi)));
+  tt_hlo_value *far = tt_hlo_mul(b, tt_low_polynomial(b, u, c, terms),
+                                 tt_hlo_sqrt(b, tt_low_mul_number(b, u, 0.5 / pi)));
   return tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_GT, x, edge), far, near);
 }
 
-/* I_1 is odd. The exponential comes in two factors: exp(x) overflows before I does. NaN at infinity, as in PyTorch. */
+/* I_1 is odd. The exponential comes in two factors: exp(x) overflows before I does. NaN at
+ * infinity, as in PyTorch. */
 static tt_hlo_value *bessel_i(tt_hlo_build *b, tt_hlo_value *x, int nu, bool scaled) {
   tt_hlo_value *size = tt_hlo_abs(b, x), *y = bessel_ie(b, size, nu);
   if (!scaled) {
     tt_hlo_value *root = tt_hlo_exp(b, tt_low_mul_number(b, size, 0.5));
     y = tt_hlo_mul(b, tt_hlo_mul(b, y, root), root);
   }
-  return nu == 1 ? tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_LT, x, 0), tt_hlo_neg(b, y), y) : y;
+  return nu == 1 ? tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_LT, x, 0), tt_hlo_neg(b, y), y)
+                 : y;
 }
 SPECIAL_UNARY(bessel_i, bessel_i(b, x, (int)ctx->rule->data % 2, ctx->rule->data >= 2))
 
 /* K for 0 < x <= 2 */
 static tt_hlo_value *near_k(tt_hlo_build *b, tt_hlo_value *x, int nu) {
-  tt_hlo_value *log_part = tt_hlo_mul(b, tt_hlo_log(b, tt_low_mul_number(b, x, 0.5)), bessel_i(b, x, nu, false));
-  tt_hlo_value *rest = tt_low_fit(b, tt_low_squared(b, x), 0, 4, tt_low_fit_terms(x, 8, 14), k_near, nu);
+  tt_hlo_value *log_part =
+      tt_hlo_mul(b, tt_hlo_log(b, tt_low_mul_number(b, x, 0.5)), bessel_i(b, x, nu, false));
+  tt_hlo_value *rest =
+      tt_low_fit(b, tt_low_squared(b, x), 0, 4, tt_low_fit_terms(x, 8, 14), k_near, nu);
   if (nu == 0)
     return tt_hlo_sub(b, rest, log_part);
   return tt_hlo_add(b, tt_hlo_add(b, log_part, tt_low_reciprocal(b, x)), tt_hlo_mul(b, x, rest));
@@ -177,7 +186,8 @@ SPECIAL_UNARY(bessel_k, bessel_k(b, x, (int)ctx->rule->data % 2, ctx->rule->data
 
 /* ---- Airy's Ai: fitted in the middle, expanded outside (DLMF 9.7) ---- */
 
-/* Ai and its series at 0: c1 f - c2 g with f'' = x f. Long double, for the terms reach exp(18) times the sum. */
+/* Ai and its series at 0: c1 f - c2 g with f'' = x f. Long double, for the terms reach exp(18)
+ * times the sum. */
 static double airy_series(double x) {
   long double f = 1, g = x, term_f = 1, term_g = x, cube = (long double)x * x * x;
   for (int k = 1; k < 200; k++) {
@@ -218,10 +228,13 @@ static tt_hlo_value *airy_waves(tt_hlo_build *b, tt_hlo_value *size) {
     p[k] = (k % 2 ? -1 : 1) * airy_coefficient(2 * k);
     q[k] = (k % 2 ? -1 : 1) * airy_coefficient(2 * k + 1);
   }
-  tt_hlo_value *root = tt_hlo_sqrt(b, size), *zeta = tt_low_mul_number(b, tt_hlo_mul(b, size, root), 2.0 / 3);
-  tt_hlo_value *u = tt_low_reciprocal(b, zeta), *uu = tt_low_squared(b, u), *angle = tt_low_add_number(b, zeta, pi / 4);
+  tt_hlo_value *root = tt_hlo_sqrt(b, size),
+               *zeta = tt_low_mul_number(b, tt_hlo_mul(b, size, root), 2.0 / 3);
+  tt_hlo_value *u = tt_low_reciprocal(b, zeta), *uu = tt_low_squared(b, u),
+               *angle = tt_low_add_number(b, zeta, pi / 4);
   tt_hlo_value *even = tt_hlo_mul(b, tt_hlo_sin(b, angle), tt_low_polynomial(b, uu, p, terms));
-  tt_hlo_value *odd = tt_hlo_mul(b, tt_hlo_cos(b, angle), tt_hlo_mul(b, u, tt_low_polynomial(b, uu, q, terms)));
+  tt_hlo_value *odd =
+      tt_hlo_mul(b, tt_hlo_cos(b, angle), tt_hlo_mul(b, u, tt_low_polynomial(b, uu, q, terms)));
   tt_hlo_value *height = tt_hlo_rsqrt(b, tt_low_mul_number(b, root, pi));
   return tt_hlo_mul(b, tt_hlo_sub(b, even, odd), height);
 }
@@ -242,9 +255,11 @@ static tt_hlo_value *airy(tt_hlo_build *b, tt_hlo_value *x) {
   tt_hlo_value *middle = tt_low_fit(b, x, -edge, 1, tt_low_fit_terms(x, 20, 40), airy_middle, 0);
   tt_hlo_value *waves = airy_waves(b, tt_low_max_number(b, tt_hlo_neg(b, x), edge));
   tt_hlo_value *positive = tt_low_max_number(b, x, 1);
-  tt_hlo_value *zeta = tt_low_mul_number(b, tt_hlo_mul(b, positive, tt_hlo_sqrt(b, positive)), 2.0 / 3);
+  tt_hlo_value *zeta =
+      tt_low_mul_number(b, tt_hlo_mul(b, positive, tt_hlo_sqrt(b, positive)), 2.0 / 3);
   tt_hlo_value *scaled = tt_low_fit(b, x, 1, edge, tt_low_fit_terms(x, 12, 30), airy_scaled, 0);
-  scaled = tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_GT, x, edge), airy_decay(b, positive, zeta), scaled);
+  scaled = tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_GT, x, edge),
+                         airy_decay(b, positive, zeta), scaled);
   tt_hlo_value *decay = tt_hlo_mul(b, scaled, tt_hlo_exp(b, tt_hlo_neg(b, zeta)));
   tt_hlo_value *y = tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_LT, x, -edge), waves, middle);
   y = tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_GT, x, 1), decay, y);
@@ -254,7 +269,8 @@ SPECIAL_UNARY(airy, airy(b, x))
 
 /* ---- the inverse of the normal distribution function ---- */
 
-/* p = exp(-t^2 / 2) for t = 1 / u: Newton on log p(z), z = -ndtri(p); what is left beside z's leading terms. */
+/* p = exp(-t^2 / 2) for t = 1 / u: Newton on log p(z), z = -ndtri(p); what is left beside z's
+ * leading terms. */
 static double ndtri_tail(double u, double unused) {
   double t = 1 / u, z = t - log(t) / t;
   (void)unused;
@@ -274,13 +290,16 @@ static tt_hlo_value *ndtri(tt_hlo_build *b, tt_hlo_value *p) {
   middle = tt_low_mul_number(b, tt_hlo_op1(b, TT_HLO_CHLO_ERF_INV, middle), sqrt(2));
   tt_hlo_value *t = tt_hlo_sqrt(b, tt_low_mul_number(b, tt_hlo_log(b, tail), -2));
   tt_hlo_value *u = tt_low_reciprocal(b, t);
-  tt_hlo_value *rest = tt_low_fit(b, u, is_wide(p) ? 1 / 37.6 : 1 / 14.6, 0.5, tt_low_fit_terms(p, 12, 32), ndtri_tail, 0);
+  tt_hlo_value *rest = tt_low_fit(b, u, is_wide(p) ? 1 / 37.6 : 1 / 14.6, 0.5,
+                                  tt_low_fit_terms(p, 12, 32), ndtri_tail, 0);
   tt_hlo_value *z = tt_hlo_sub(b, tt_hlo_sub(b, t, tt_hlo_mul(b, tt_hlo_log(b, t), u)), rest);
   z = tt_hlo_select(b, upper, z, tt_hlo_neg(b, z));
-  tt_hlo_value *y = tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_LT, tail, smallest), z, middle);
+  tt_hlo_value *y =
+      tt_hlo_select(b, tt_low_compare_number(b, TT_HLO_LT, tail, smallest), z, middle);
   y = tt_low_select_number(b, tt_low_is_zero(b, p), -INFINITY, y);
   y = tt_low_select_number(b, tt_low_compare_number(b, TT_HLO_EQ, p, 1), INFINITY, y);
-  tt_hlo_value *outside = tt_hlo_or(b, tt_low_compare_number(b, TT_HLO_LT, p, 0), tt_low_compare_number(b, TT_HLO_GT, p, 1));
+  tt_hlo_value *outside = tt_hlo_or(b, tt_low_compare_number(b, TT_HLO_LT, p, 0),
+                                    tt_low_compare_number(b, TT_HLO_GT, p, 1));
   return tt_low_select_number(b, outside, NAN, y);
 }
 SPECIAL_UNARY(ndtri, ndtri(b, x))

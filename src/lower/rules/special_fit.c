@@ -31,10 +31,11 @@ static tt_hlo_value *evaluate(tt_hlo_build *b, tt_hlo_value *t, const double *c,
   return tt_low_add_number(b, tt_hlo_sub(b, tt_hlo_mul(b, t, sum), last), c[0]);
 }
 
-tt_hlo_value *tt_low_fit(tt_hlo_build *b, tt_hlo_value *x, double low, double high, size_t count, tt_low_fit_fn f,
-                         double data) {
+tt_hlo_value *tt_low_fit(tt_hlo_build *b, tt_hlo_value *x, double low, double high, size_t count,
+                         tt_low_fit_fn f, double data) {
   double c[TERMS_MAX];
   fit(low, high, count, f, data, c);
-  tt_hlo_value *t = tt_low_add_number(b, tt_low_mul_number(b, x, 2 / (high - low)), -(high + low) / (high - low));
+  tt_hlo_value *t =
+      tt_low_add_number(b, tt_low_mul_number(b, x, 2 / (high - low)), -(high + low) / (high - low));
   return evaluate(b, t, c, count);
 }

@@ -1,24 +1,31 @@
-/* special_internal.h: the rule functions of the special functions, which stand in several files; special.c has the
- * table. */
+/* special_internal.h: the rule functions of the special functions, which stand in several files;
+ * special.c has the table. */
 #ifndef TT_LOWER_RULES_SPECIAL_INTERNAL_H
 #define TT_LOWER_RULES_SPECIAL_INTERNAL_H
 
 #include "lower/rules/helpers_pointwise.h"
 
-#define X(overload, function, traits, data)                                                                      \
-  TT_NODISCARD tt_error *tt_low_special_##function(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, \
-                                                   tt_low_value *results);
+#define X(overload, function, traits, data)                                                   \
+  TT_NODISCARD tt_error *tt_low_special_##function(tt_low_ctx *ctx, const tt_low_value *args, \
+                                                   size_t args_count, tt_low_value *results);
 #include "lower/rules/special.def"
 #undef X
 
 /* data of `polynomial` */
 enum {
-  SPECIAL_CHEBYSHEV_T, SPECIAL_CHEBYSHEV_U, SPECIAL_CHEBYSHEV_V, SPECIAL_CHEBYSHEV_W, SPECIAL_HERMITE_H,
-  SPECIAL_HERMITE_HE, SPECIAL_LAGUERRE, SPECIAL_LEGENDRE, SPECIAL_SHIFTED = 16 /* of 2 x - 1 */
+  SPECIAL_CHEBYSHEV_T,
+  SPECIAL_CHEBYSHEV_U,
+  SPECIAL_CHEBYSHEV_V,
+  SPECIAL_CHEBYSHEV_W,
+  SPECIAL_HERMITE_H,
+  SPECIAL_HERMITE_HE,
+  SPECIAL_LAGUERRE,
+  SPECIAL_LEGENDRE,
+  SPECIAL_SHIFTED = 16 /* of 2 x - 1 */
 };
 
 /* A rule's head. */
-#define SPECIAL_RULE(name)                                                                       \
+#define SPECIAL_RULE(name)                                                                      \
   tt_error *tt_low_special_##name(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, \
                                   tt_low_value *results)
 
@@ -46,11 +53,12 @@ enum {
 
 /* ---- special_fit.c: functions given by numbers, fitted while a rule runs ---- */
 
-/* A polynomial in Chebyshev form that agrees with `f` on [low, high], evaluated at x by Clenshaw's recurrence. `count`
- * terms (64 at most); outside the range the value means nothing. f(x, data) is exact to double precision. */
+/* A polynomial in Chebyshev form that agrees with `f` on [low, high], evaluated at x by Clenshaw's
+ * recurrence. `count` terms (64 at most); outside the range the value means nothing. f(x, data) is
+ * exact to double precision. */
 typedef double (*tt_low_fit_fn)(double x, double data);
-tt_hlo_value *tt_low_fit(tt_hlo_build *b, tt_hlo_value *x, double low, double high, size_t count, tt_low_fit_fn f,
-                         double data);
+tt_hlo_value *tt_low_fit(tt_hlo_build *b, tt_hlo_value *x, double low, double high, size_t count,
+                         tt_low_fit_fn f, double data);
 /* How many terms to take: the first in f32, the second in f64. */
 static inline size_t tt_low_fit_terms(const tt_hlo_value *x, size_t single, size_t wide) {
   return tt_hlo_dtype(x) == TT_F64 ? wide : single;

@@ -73,7 +73,11 @@ tt_error *pj_compile(const tt_pj_client *client, const char *text,
   *out_executable = NULL;
   TT_TRY(tt_pj_compile_options_encode(options == NULL ? &none : options, &bytes));
   {
-    tt_pj_program program = {.format = "mlir", .code = text, .code_size = strlen(text), .options = bytes.data, .options_size = bytes.size};
+    tt_pj_program program = {.format = "mlir",
+                             .code = text,
+                             .code_size = strlen(text),
+                             .options = bytes.data,
+                             .options_size = bytes.size};
     TT_TRY(tt_pj_compile(client, &program, out_executable));
   }
 out:

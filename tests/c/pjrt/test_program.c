@@ -228,9 +228,17 @@ TEST_WITHOUT_TORTURE(pj_program, malformed_programs_are_errors) {
   EXPECT_ERR(pj_compile(s.client, "func.func @main( {", NULL, &executable), TT_UNKNOWN,
              "PJRT_Client_Compile: ");
   EXPECT(executable == NULL);
-  format = (tt_pj_program){.format = "no such format", .code = pj_add_text, .code_size = strlen(pj_add_text), .options = "", .options_size = 0};
+  format = (tt_pj_program){.format = "no such format",
+                           .code = pj_add_text,
+                           .code_size = strlen(pj_add_text),
+                           .options = "",
+                           .options_size = 0};
   EXPECT_ERR(tt_pj_compile(s.client, &format, &executable), TT_INVALID_ARGUMENT, "no such format");
-  options = (tt_pj_program){.format = "mlir", .code = pj_add_text, .code_size = strlen(pj_add_text), .options = "\xff\xff", .options_size = 2};
+  options = (tt_pj_program){.format = "mlir",
+                            .code = pj_add_text,
+                            .code_size = strlen(pj_add_text),
+                            .options = "\xff\xff",
+                            .options_size = 2};
   EXPECT_ERR(tt_pj_compile(s.client, &options, &executable), TT_INVALID_ARGUMENT,
              "CompileOptionsProto");
   unknown = tt_pj_value_bool("xla_no_such_option", true);

@@ -36,7 +36,11 @@ TEST_WITHOUT_TORTURE(pj_topology, compiles_for_a_tpu_that_is_not_there) {
   EXPECT(tt_pj_text_is(info.kind, "TPU v6 lite"));
   options = (tt_pj_compile_options){.device_ids = &info.id};
   REQUIRE_OK(tt_pj_compile_options_encode(&options, &options_bytes));
-  program = (tt_pj_program){.format = "mlir", .code = pj_add_text, .code_size = strlen(pj_add_text), .options = options_bytes.data, .options_size = options_bytes.size};
+  program = (tt_pj_program){.format = "mlir",
+                            .code = pj_add_text,
+                            .code_size = strlen(pj_add_text),
+                            .options = options_bytes.data,
+                            .options_size = options_bytes.size};
   REQUIRE_OK(tt_pj_topology_compile(topology, &program, &executable));
   EXPECT_INT(tt_pj_executable_output_count(executable), 1);
   REQUIRE_OK(tt_pj_executable_memory(executable, &memory));

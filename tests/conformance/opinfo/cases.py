@@ -1,4 +1,4 @@
-"""What one case of the suite is: the first samples of one operator, on the device and on the CPU."""
+"""What one case is: the first samples of one operator, on the device and on the CPU."""
 
 import itertools
 import random
@@ -29,7 +29,7 @@ def operators() -> dict[str, Any]:
 
 
 def names(grad: bool) -> list[str]:
-    """The suite's cases, in an order that is mixed and always the same: each stretch is a sample."""
+    """The cases, in an order that is mixed and always the same: each stretch is a sample."""
     found = [
         name
         for name, op in operators().items()

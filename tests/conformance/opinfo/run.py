@@ -146,8 +146,9 @@ def main() -> int:
         args.json.write_text(json.dumps(results, indent=0) + "\n")
     passed = tally["ok"] + tally["PASSES"]
     print(
-        f"opinfo {'gradients' if args.grad else 'forward'}: {passed} of {len(names)} operators pass, "
-        f"{tally['known']} fail as listed, {tally['skipped']} skipped (the CPU refuses their samples), "
+        f"opinfo {'gradients' if args.grad else 'forward'}: {passed} of {len(names)} operators "
+        f"pass, {tally['known']} fail as listed, "
+        f"{tally['skipped']} skipped (the CPU refuses their samples), "
         f"{tally['FAILED']} fail unlisted, {tally['PASSES']} listed ones pass, "
         f"{time.monotonic() - start:.0f} s"
     )

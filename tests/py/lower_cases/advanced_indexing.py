@@ -1,7 +1,6 @@
 """Cases of x[i, j], masks and their writes."""
 
 import torch
-
 from lower_cases.indexing import b16, c64, i32, i64, ix, r
 
 m = lambda *dims: torch.rand(dims) > 0.5
@@ -25,7 +24,12 @@ def reads():
 def writes():
     for acc in (False, True):
         for t in (torch.float32, i64, b16):
-            yield lambda a=acc, t=t: (r(5, 4, dtype=t), [torch.randperm(5)[:3]], r(3, 4, dtype=t), a)
+            yield lambda a=acc, t=t: (
+                r(5, 4, dtype=t),
+                [torch.randperm(5)[:3]],
+                r(3, 4, dtype=t),
+                a,
+            )
         yield lambda a=acc: (r(5, 4), [torch.randperm(5)[:3], None], r(4), a)
         yield lambda a=acc: (r(5, 4, 3), [None, torch.randperm(4)[:2], ix(3, 1)], r(2), a)
         yield lambda a=acc: (r(5, 4, 3), [torch.randperm(5)[:2], None, ix(3, 1)], r(2, 4), a)
@@ -42,7 +46,12 @@ def writes():
         yield lambda a=acc: (r(5, 4), [torch.zeros(5, dtype=torch.bool)], r(0, 4), a)
     yield lambda: (r(5, 4), [ix(5, 9)], r(9, 4), True)
     yield lambda: (r(5, 4), [ix(5, 9, low=-5), ix(4, 9)], r(9), True)
-    yield lambda: (r(5, 4, dtype=torch.bool), [ix(5, 9, low=-5), ix(4, 9)], r(9, dtype=torch.bool), True)
+    yield lambda: (
+        r(5, 4, dtype=torch.bool),
+        [ix(5, 9, low=-5), ix(4, 9)],
+        r(9, dtype=torch.bool),
+        True,
+    )
 
 
 CASES = [

@@ -1,4 +1,5 @@
 """Cases for src/lower/rules/attention.c: (overload, arguments, keywords[, options])."""
+
 import math
 
 import torch
@@ -37,21 +38,31 @@ def _check(dtype, *qkvb, causal=False, scale=None, backward=None):
             want = _forward(q, k, v, bias, causal, scale)
             got = got[:2]
         else:
-            leaves = [x.clone().requires_grad_() for x in (q, k, v)] + ([bias.clone().requires_grad_()] if bias is not None and bias.dtype != torch.bool else [])
+            leaves = [x.clone().requires_grad_() for x in (q, k, v)] + (
+                [bias.clone().requires_grad_()]
+                if bias is not None and bias.dtype != torch.bool
+                else []
+            )
             out, _ = _forward(*leaves[:3], leaves[3] if len(leaves) > 3 else bias, causal, scale)
             want = torch.autograd.grad(out, leaves, backward.double())
             got = got[: len(want)]
-        for i, (x, y) in enumerate(zip(got, want)):
+        for i, (x, y) in enumerate(zip(got, want, strict=True)):
             y = y.reshape(x.shape)
             if not torch.allclose(x.double(), y, rtol=tolerance, atol=tolerance):
                 return f"result {i}: off by {(x.double() - y).abs().max().item()}"
         return True
+
     return verify
 
 
 def _wanted_forward(q, k, v, *rest, **_):
     lse = (q.shape[:-1]) if q.dim() == 4 else (1, *q.shape[:-1])
-    return [q.new_empty(*q.shape[:-1], v.shape[-1]), torch.empty(lse), torch.empty((), dtype=torch.int64), torch.empty((), dtype=torch.int64)]
+    return [
+        q.new_empty(*q.shape[:-1], v.shape[-1]),
+        torch.empty(lse),
+        torch.empty((), dtype=torch.int64),
+        torch.empty((), dtype=torch.int64),
+    ]
 
 
 def _add(shape_q, shape_k, bias=None, dtype=torch.float32, causal=False, scale=None, width=None):
@@ -60,16 +71,59 @@ def _add(shape_q, shape_k, bias=None, dtype=torch.float32, causal=False, scale=N
     v = torch.randn(*shape_k[:-1], width or shape_k[-1]).to(dtype)
     b = bias() if bias is not None else None
     b = b if b is None or b.dtype == torch.bool else b.to(dtype)
-    CASES.append((_FORWARD, lambda: (q, k, v, b, 0.0, causal), {"scale": scale},
-                  {"expect": lambda *a, **_: [], "wanted": _wanted_forward, "verify": _check(dtype, q, k, v, b, causal=causal, scale=scale)}))
-    out, lse = _forward(q.double(), k.double(), v.double(), b if b is None or b.dtype == torch.bool else b.double(), causal, scale)
+    CASES.append(
+        (
+            _FORWARD,
+            lambda: (q, k, v, b, 0.0, causal),
+            {"scale": scale},
+            {
+                "expect": lambda *a, **_: [],
+                "wanted": _wanted_forward,
+                "verify": _check(dtype, q, k, v, b, causal=causal, scale=scale),
+            },
+        )
+    )
+    out, lse = _forward(
+        q.double(),
+        k.double(),
+        v.double(),
+        b if b is None or b.dtype == torch.bool else b.double(),
+        causal,
+        scale,
+    )
     g = torch.randn(out.shape).to(dtype)
     zero, seed = torch.zeros(0, dtype=torch.int64), torch.zeros((), dtype=torch.int64)
     mask = [True, True, True, b is not None and b.dtype != torch.bool]
     wanted = [q, k, v] + ([b] if mask[3] else [])
-    CASES.append((_BACKWARD, lambda: (g, q, k, v, b, mask, out.to(dtype), lse.float(), zero, zero, 1, 1, 0.0, causal, seed, seed), {"scale": scale},
-                  {"expect": lambda *a, **_: [], "wanted": lambda *a, **_: wanted,
-                   "verify": _check(dtype, q, k, v, b, causal=causal, scale=scale, backward=g)}))
+    CASES.append(
+        (
+            _BACKWARD,
+            lambda: (
+                g,
+                q,
+                k,
+                v,
+                b,
+                mask,
+                out.to(dtype),
+                lse.float(),
+                zero,
+                zero,
+                1,
+                1,
+                0.0,
+                causal,
+                seed,
+                seed,
+            ),
+            {"scale": scale},
+            {
+                "expect": lambda *a, **_: [],
+                "wanted": lambda *a, **_: wanted,
+                "verify": _check(dtype, q, k, v, b, causal=causal, scale=scale, backward=g),
+            },
+        )
+    )
 
 
 _add((2, 4, 6, 8), (2, 4, 7, 8))
@@ -81,6 +135,10 @@ _add((2, 4, 6, 8), (2, 4, 7, 8), bias=lambda: torch.randn(6, 7))
 _add((2, 4, 6, 8), (2, 2, 7, 8), bias=lambda: torch.randn(2, 1, 6, 7))
 _add((2, 4, 6, 8), (2, 4, 7, 8), bias=lambda: torch.randn(2, 4, 1, 7), width=5)
 _add((2, 4, 6, 8), (2, 4, 7, 8), bias=lambda: torch.arange(42).view(6, 7) % 3 != 0)
-_add((2, 4, 6, 8), (2, 4, 7, 8), bias=lambda: torch.ones(2, 4, 6, 7).tril().bool() & (torch.arange(6)[:, None] != 3))
+_add(
+    (2, 4, 6, 8),
+    (2, 4, 7, 8),
+    bias=lambda: torch.ones(2, 4, 6, 7).tril().bool() & (torch.arange(6)[:, None] != 3),
+)
 _add((2, 4, 16, 8), (2, 2, 16, 8), causal=True, dtype=torch.bfloat16)
 _add((2, 4, 16, 8), (2, 4, 16, 8), dtype=torch.float64)

@@ -1,8 +1,7 @@
 """Cases of convolutions: plain and transposed, 1 to 3 spatial dims, groups, dilation, and their gradients."""
 
 import torch
-
-from lower_cases.indexing import b16, f, i64, r
+from lower_cases.indexing import b16, f, r
 
 one, none = [1, 1], [0, 0]
 # batch, in, sizes, out, kernel, stride, padding, dilation, transposed, output padding, groups
@@ -33,7 +32,12 @@ def weight_dims(s):
 
 
 def forward(s, dtype=f, bias=True):
-    return (r(s[0], s[1], *s[2], dtype=dtype), r(*weight_dims(s), dtype=dtype), r(s[3], dtype=dtype) if bias else None, *s[5:])
+    return (
+        r(s[0], s[1], *s[2], dtype=dtype),
+        r(*weight_dims(s), dtype=dtype),
+        r(s[3], dtype=dtype) if bias else None,
+        *s[5:],
+    )
 
 
 def backward(s, dtype=f, mask=(True, True, True), sizes=True):
@@ -56,7 +60,12 @@ CASES = [
     (C, lambda: forward(SHAPES[0], torch.float64), {}),
     (B, lambda: backward(SHAPES[1], torch.float64), {}),
     (B, lambda: backward(SHAPES[1], mask=(True, False, True)), {}, {**TOL, **OWN}),
-    (C + "_overrideable", lambda: forward(SHAPES[2]), {}, {**TOL, **OWN, "expect": torch.ops.aten.convolution}),
+    (
+        C + "_overrideable",
+        lambda: forward(SHAPES[2]),
+        {},
+        {**TOL, **OWN, "expect": torch.ops.aten.convolution},
+    ),
     (
         B + "_overrideable",
         lambda: backward(SHAPES[2], sizes=False),

@@ -1,8 +1,7 @@
 """Cases of tensors made of numbers."""
 
 import torch
-
-from lower_cases.indexing import b16, c64, f, i64, r
+from lower_cases.indexing import b16, c64, i64, r
 
 i32, f64 = torch.int32, torch.float64
 CASES = [

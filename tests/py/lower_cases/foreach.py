@@ -40,16 +40,28 @@ for name in "clamp_max clamp_min maximum minimum pow".split():
 add("_foreach_pow.ScalarAndTensor", lambda: (2.5, lists()))
 for name in "addcdiv addcmul".split():
     for dtype in (torch.float32, torch.bfloat16):
-        add(f"_foreach_{name}.Scalar", lambda d=dtype: (positives(d), positives(d), positives(d), -0.1))
+        add(
+            f"_foreach_{name}.Scalar",
+            lambda d=dtype: (positives(d), positives(d), positives(d), -0.1),
+        )
     add(f"_foreach_{name}.Scalar", lambda: (positives(), positives(), positives()))
     add(f"_foreach_{name}.ScalarList", lambda: (positives(), positives(), positives(), [0.5, -2.0]))
-    add(f"_foreach_{name}.Tensor", lambda: (positives(), positives(), positives(), torch.tensor([0.5, -2.0])))
+    add(
+        f"_foreach_{name}.Tensor",
+        lambda: (positives(), positives(), positives(), torch.tensor([0.5, -2.0])),
+    )
 add("_foreach_lerp.List", lambda: (lists(), lists(), lists()))
 add("_foreach_lerp.Scalar", lambda: (lists(), lists(), 0.1))
 add("_foreach_lerp.ScalarList", lambda: (lists(), lists(), [0.1, 0.9, 0.5]))
-add("_foreach_mm", lambda: ([torch.randn(2, 3), torch.randn(1, 4)], [torch.randn(3, 5), torch.randn(4, 2)]))
+add(
+    "_foreach_mm",
+    lambda: ([torch.randn(2, 3), torch.randn(1, 4)], [torch.randn(3, 5), torch.randn(4, 2)]),
+)
 for order in (2, 1, float("inf")):
     add("_foreach_norm.Scalar", lambda o=order: (positives(), o))
 add("_foreach_norm.Scalar", lambda: (positives(torch.bfloat16), 2, torch.float32))
 add("_foreach_powsum.Scalar", lambda: (positives(), 3))
-add("_foreach_copy", lambda: (lists(), [torch.randn(3, 2).double(), torch.ones(()).int(), torch.ones(0, 4)]))
+add(
+    "_foreach_copy",
+    lambda: (lists(), [torch.randn(3, 2).double(), torch.ones(()).int(), torch.ones(0, 4)]),
+)

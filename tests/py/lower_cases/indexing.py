@@ -29,7 +29,11 @@ def perm(n, dtype=i64):
 
 def along(high, dims, axis):
     """An index without duplicates along `axis`, so that the result of scatter is defined."""
-    return torch.rand([high if i == axis else d for i, d in enumerate(dims)]).argsort(axis).narrow(axis, 0, dims[axis])
+    return (
+        torch.rand([high if i == axis else d for i, d in enumerate(dims)])
+        .argsort(axis)
+        .narrow(axis, 0, dims[axis])
+    )
 
 
 E = "aten::embedding"
@@ -54,24 +58,40 @@ CASES = [
     ("aten::gather", lambda: (r(4, 5, dtype=c64), 0, ix(4, 2, 5)), {}),
     ("aten::index_add", lambda: (r(5, 3), 0, ix(5, 7), r(7, 3)), {}),
     ("aten::index_add", lambda: (r(5, 3, 2), 1, ix(3, 7, dtype=i32), r(5, 7, 2)), {"alpha": 2.5}),
-    ("aten::index_add", lambda: (r(5, 3, dtype=i64), -1, ix(3, 4), r(5, 4, dtype=i64)), {"alpha": -3}),
+    (
+        "aten::index_add",
+        lambda: (r(5, 3, dtype=i64), -1, ix(3, 4), r(5, 4, dtype=i64)),
+        {"alpha": -3},
+    ),
     ("aten::index_add", lambda: (r(5, 3, dtype=b16), 0, perm(5), r(5, 3, dtype=b16)), {}),
     ("aten::index_add", lambda: (r(), 0, ix(1, 1), r()), {}),
     ("aten::index_add", lambda: (r(5), 0, ix(5), r(1)), {}),
     ("aten::index_add", lambda: (r(5, 3), 0, ix(5, 0), r(0, 3)), {}),
-    ("aten::index_add", lambda: (r(5, 3, dtype=torch.bool), 0, ix(5, 4), r(4, 3, dtype=torch.bool)), {}),
+    (
+        "aten::index_add",
+        lambda: (r(5, 3, dtype=torch.bool), 0, ix(5, 4), r(4, 3, dtype=torch.bool)),
+        {},
+    ),
     ("aten::index_copy", lambda: (r(5, 3), 0, perm(5)[:3], r(3, 3)), {}),
     ("aten::index_copy", lambda: (r(5, 3, 2), 2, perm(2), r(5, 3, 2)), {}),
     ("aten::index_copy", lambda: (r(), 0, ix(1, 1), r(1)), {}),
     ("aten::index_copy", lambda: (r(5), 0, ix(5), r()), {}),
-    ("aten::index_copy", lambda: (r(5, 3, dtype=torch.bool), 1, perm(3), r(5, 3, dtype=torch.bool)), {}),
+    (
+        "aten::index_copy",
+        lambda: (r(5, 3, dtype=torch.bool), 1, perm(3), r(5, 3, dtype=torch.bool)),
+        {},
+    ),
     ("aten::index_fill.int_Scalar", lambda: (r(5, 3), 0, ix(5, 3, low=-5), 2.5), {}),
     ("aten::index_fill.int_Scalar", lambda: (r(5, 3, dtype=i64), 1, ix(3, 2), 7), {}),
     ("aten::index_fill.int_Scalar", lambda: (r(), 0, ix(1, 1), 7), {}),
     ("aten::index_fill.int_Scalar", lambda: (r(5, 3), 1, ix(3, 0), 7), {}),
     ("aten::index_fill.int_Tensor", lambda: (r(5, 3), 1, ix(3), torch.tensor(3.0)), {}),
     *[
-        ("aten::index_reduce", lambda m=m, s=s, t=t: (r(5, 3, dtype=t), 0, ix(4, 7), r(7, 3, dtype=t), m), {"include_self": s})
+        (
+            "aten::index_reduce",
+            lambda m=m, s=s, t=t: (r(5, 3, dtype=t), 0, ix(4, 7), r(7, 3, dtype=t), m),
+            {"include_self": s},
+        )
         for m in ("prod", "mean", "amax", "amin")
         for s in (True, False)
         for t in (f, i64)
@@ -93,7 +113,11 @@ CASES = [
     ("aten::take", lambda: (r(3, 4, dtype=i64), ix(12, 0)), {}),
     ("aten::scatter.src", lambda: (r(4, 5), 1, along(5, (3, 2), 1), r(4, 5)), {}),
     ("aten::scatter.src", lambda: (r(4, 5, 6), 0, along(4, (4, 5, 6), 0), r(4, 5, 6)), {}),
-    ("aten::scatter.src", lambda: (r(4, 5, dtype=torch.bool), -1, along(5, (4, 5), 1), r(4, 5, dtype=torch.bool)), {}),
+    (
+        "aten::scatter.src",
+        lambda: (r(4, 5, dtype=torch.bool), -1, along(5, (4, 5), 1), r(4, 5, dtype=torch.bool)),
+        {},
+    ),
     ("aten::scatter.src", lambda: (r(4, 5), 1, ix(5, 0, 5), r(4, 5)), {}),
     ("aten::scatter.src", lambda: (r(), 0, ix(1), r()), {}),
     ("aten::scatter.value", lambda: (r(4, 5), 1, ix(5, 4, 3), 2.5), {}),
@@ -109,12 +133,24 @@ CASES = [
     ("aten::scatter_add", lambda: (r(4, 5, dtype=c64), 0, ix(4, 4, 5), r(6, 7, dtype=c64)), {}),
     ("aten::scatter_add", lambda: (r(), 0, ix(1), r()), {}),
     *[
-        ("aten::scatter_reduce.two", lambda m=m, s=s, t=t: (r(4, 5, dtype=t), 1, ix(4, 4, 7), r(4, 8, dtype=t), m), {"include_self": s})
+        (
+            "aten::scatter_reduce.two",
+            lambda m=m, s=s, t=t: (r(4, 5, dtype=t), 1, ix(4, 4, 7), r(4, 8, dtype=t), m),
+            {"include_self": s},
+        )
         for m in ("sum", "prod", "mean", "amax", "amin")
         for s in (True, False)
         for t in (f, i64, b16)
     ],
     ("aten::scatter_reduce.two", lambda: (r(4, 5), 1, ix(4, 4, 7), nan(4, 7), "amin"), {}),
-    ("aten::scatter_reduce.two", lambda: (r(4, 5, dtype=torch.bool), 1, ix(4, 4, 7), r(4, 7, dtype=torch.bool), "sum"), {}),
-    ("aten::scatter_reduce.two", lambda: (r(4, 5, dtype=torch.bool), 1, ix(4, 4, 7), r(4, 7, dtype=torch.bool), "amin"), {}),
+    (
+        "aten::scatter_reduce.two",
+        lambda: (r(4, 5, dtype=torch.bool), 1, ix(4, 4, 7), r(4, 7, dtype=torch.bool), "sum"),
+        {},
+    ),
+    (
+        "aten::scatter_reduce.two",
+        lambda: (r(4, 5, dtype=torch.bool), 1, ix(4, 4, 7), r(4, 7, dtype=torch.bool), "amin"),
+        {},
+    ),
 ]

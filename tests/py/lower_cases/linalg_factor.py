@@ -1,4 +1,5 @@
 """Cases for src/lower/rules/linalg_factor.c: vectors are unique up to signs, so results are checked by what they make."""
+
 import torch
 
 CASES = []
@@ -31,6 +32,7 @@ def _check_svd(a):
         if not (_close(u.mT @ u, _eye(u), a.dtype) and _close(vh @ vh.mT, _eye(vh.mT), a.dtype)):
             return "not orthonormal"
         return _close(u[..., :k] @ (s[..., None] * vh[..., :k, :]), a, a.dtype) or "product"
+
     return verify
 
 
@@ -39,7 +41,11 @@ def _check_eigh(a):
         w, v = got
         if not _close(w, torch.linalg.eigvalsh(a), a.dtype):
             return "values"
-        return (_close(v.mH @ v, _eye(v), a.dtype) and _close(v @ (w.to(v.dtype)[..., None] * v.mH), a, a.dtype)) or "vectors"
+        return (
+            _close(v.mH @ v, _eye(v), a.dtype)
+            and _close(v @ (w.to(v.dtype)[..., None] * v.mH), a, a.dtype)
+        ) or "vectors"
+
     return verify
 
 
@@ -47,13 +53,19 @@ def _add(dtype, *shape):
     torch.manual_seed(len(CASES))
     a = _r(*shape, dtype=dtype)
     for mode in ("reduced", "complete", "r"):
-        _case("aten::linalg_qr", lambda: (a, mode))
+        _case("aten::linalg_qr", lambda mode=mode: (a, mode))
     _case("aten::geqrf", lambda: (a,))
     k = min(a.shape[-2:])
     if a.shape[-2] >= a.shape[-1]:
         _case("aten::linalg_householder_product", lambda: torch.geqrf(a))
-        _case("aten::ormqr", lambda: (*torch.geqrf(a), _r(*shape[:-2], shape[-2], 3, dtype=dtype), True, True))
-        _case("aten::ormqr", lambda: (*torch.geqrf(a), _r(*shape[:-2], 3, shape[-2], dtype=dtype), False, False))
+        _case(
+            "aten::ormqr",
+            lambda: (*torch.geqrf(a), _r(*shape[:-2], shape[-2], 3, dtype=dtype), True, True),
+        )
+        _case(
+            "aten::ormqr",
+            lambda: (*torch.geqrf(a), _r(*shape[:-2], 3, shape[-2], dtype=dtype), False, False),
+        )
     if not dtype.is_complex:
         _case("aten::_linalg_svd", lambda: (a, False), {"verify": _check_svd(a)})
         _case("aten::_linalg_svd", lambda: (a, True), {"verify": _check_svd(a)})

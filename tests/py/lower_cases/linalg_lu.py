@@ -1,4 +1,5 @@
 """Cases for src/lower/rules/linalg_lu.c: (overload, arguments, keywords[, options])."""
+
 import torch
 
 CASES = []
@@ -29,9 +30,18 @@ for _d in (_F, _D, _C):
         _case("aten::_linalg_det", lambda d=_d, s=_s: (_r(*s, dtype=d),))
         _case("aten::_linalg_slogdet", lambda d=_d, s=_s: (_r(*s, dtype=d),))
     for _left in (True, False):
-        _case("aten::_linalg_solve_ex", lambda d=_d: (_r(3, 4, 4, dtype=d), _r(3, 4, 4, dtype=d)), left=_left)
+        _case(
+            "aten::_linalg_solve_ex",
+            lambda d=_d: (_r(3, 4, 4, dtype=d), _r(3, 4, 4, dtype=d)),
+            left=_left,
+        )
         for _adjoint in (True, False):
-            _case("aten::linalg_lu_solve", lambda d=_d: (*_factors(2, 4, 4, dtype=d), _r(2, 4, 4, dtype=d)), left=_left, adjoint=_adjoint)
+            _case(
+                "aten::linalg_lu_solve",
+                lambda d=_d: (*_factors(2, 4, 4, dtype=d), _r(2, 4, 4, dtype=d)),
+                left=_left,
+                adjoint=_adjoint,
+            )
     _case("aten::_linalg_solve_ex", lambda d=_d: (_r(4, 4, dtype=d), _r(4, dtype=d)))
     _case("aten::_linalg_solve_ex", lambda d=_d: (_r(3, 4, 4, dtype=d), _r(3, 4, dtype=d)))
     _case("aten::_linalg_solve_ex", lambda d=_d: (_r(4, 4, dtype=d), _r(2, 4, 3, dtype=d)))

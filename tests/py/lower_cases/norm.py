@@ -1,4 +1,5 @@
 """Cases for src/lower/rules/norm.c: (overload, arguments, keywords[, options])."""
+
 import math
 
 import torch
@@ -22,7 +23,13 @@ def _softmax_args(shape, dim, dtype, log):
 
 
 def _loose(dtype):
-    return {"rtol": 2e-2, "atol": 2e-2} if dtype == _B else {"rtol": 5e-3, "atol": 5e-3} if dtype == _H else {"rtol": 1e-4, "atol": 1e-5}
+    return (
+        {"rtol": 2e-2, "atol": 2e-2}
+        if dtype == _B
+        else {"rtol": 5e-3, "atol": 5e-3}
+        if dtype == _H
+        else {"rtol": 1e-4, "atol": 1e-5}
+    )
 
 
 def _layer_norm(*args):
@@ -35,19 +42,55 @@ def _layer_norm(*args):
 for _d in (_F, _D, _B, _H):
     _case("aten::_softmax", lambda d=_d: (_r(3, 7, dtype=d), -1, False))
     _case("aten::_log_softmax", lambda d=_d: (_r(3, 7, 2, dtype=d), 1, False))
-    _case("aten::_softmax_backward_data", lambda d=_d: _softmax_args((4, 6), 1, d, False), _loose(_d))
-    _case("aten::_log_softmax_backward_data", lambda d=_d: _softmax_args((4, 6), 0, d, True), _loose(_d))
-    _case("aten::native_layer_norm", lambda d=_d: (_r(4, 3, 8, dtype=d), [8], _r(8, dtype=d), _r(8, dtype=d), 1e-5), {**_loose(_d), "expect": _layer_norm})
-    _case("aten::native_group_norm", lambda d=_d: (_r(2, 6, 5, dtype=d), _r(6, dtype=d), _r(6, dtype=d), 2, 6, 5, 3, 1e-5), _loose(_d))
+    _case(
+        "aten::_softmax_backward_data", lambda d=_d: _softmax_args((4, 6), 1, d, False), _loose(_d)
+    )
+    _case(
+        "aten::_log_softmax_backward_data",
+        lambda d=_d: _softmax_args((4, 6), 0, d, True),
+        _loose(_d),
+    )
+    _case(
+        "aten::native_layer_norm",
+        lambda d=_d: (_r(4, 3, 8, dtype=d), [8], _r(8, dtype=d), _r(8, dtype=d), 1e-5),
+        {**_loose(_d), "expect": _layer_norm},
+    )
+    _case(
+        "aten::native_group_norm",
+        lambda d=_d: (_r(2, 6, 5, dtype=d), _r(6, dtype=d), _r(6, dtype=d), 2, 6, 5, 3, 1e-5),
+        _loose(_d),
+    )
     if _d != _H:
-        _case("aten::_weight_norm_interface", lambda d=_d: (_r(4, 3, 2, dtype=d), _r(4, 1, 1, dtype=d), 0), _loose(_d))
+        _case(
+            "aten::_weight_norm_interface",
+            lambda d=_d: (_r(4, 3, 2, dtype=d), _r(4, 1, 1, dtype=d), 0),
+            _loose(_d),
+        )
 _case("aten::_softmax", lambda: (_r(), 0, False))
 _case("aten::_softmax", lambda: (_r(0, 3), 1, False))
-_case("aten::_softmax", lambda: (torch.tensor([[1e4, 1e4 + 1], [-math.inf, -math.inf], [-math.inf, 0], [math.nan, 1]]), 1, False))
-_case("aten::_softmax", lambda: (_r(4, 5, dtype=_H), 1, True), {"expect": lambda x, d, h: x.float().softmax(d), "wanted": lambda x, d, h: [x.float()]})
+_case(
+    "aten::_softmax",
+    lambda: (
+        torch.tensor([[1e4, 1e4 + 1], [-math.inf, -math.inf], [-math.inf, 0], [math.nan, 1]]),
+        1,
+        False,
+    ),
+)
+_case(
+    "aten::_softmax",
+    lambda: (_r(4, 5, dtype=_H), 1, True),
+    {"expect": lambda x, d, h: x.float().softmax(d), "wanted": lambda x, d, h: [x.float()]},
+)
 _case("aten::_log_softmax", lambda: (_r(), 0, False))
-_case("aten::_log_softmax", lambda: (_r(4, 5, dtype=_B), 1, True), {"expect": lambda x, d, h: x.float().log_softmax(d), "wanted": lambda x, d, h: [x.float()]})
-_case("aten::_safe_softmax", lambda: (torch.tensor([[1.0, 2.0], [-math.inf, -math.inf], [-math.inf, 0]]), -1))
+_case(
+    "aten::_log_softmax",
+    lambda: (_r(4, 5, dtype=_B), 1, True),
+    {"expect": lambda x, d, h: x.float().log_softmax(d), "wanted": lambda x, d, h: [x.float()]},
+)
+_case(
+    "aten::_safe_softmax",
+    lambda: (torch.tensor([[1.0, 2.0], [-math.inf, -math.inf], [-math.inf, 0]]), -1),
+)
 _case("aten::_safe_softmax", lambda: (_r(3, 4, dtype=_B), 0))
 
 
@@ -60,11 +103,27 @@ def _ln_back(shape, normalized, dtype=_F, affine=True):
 
 _case("aten::native_layer_norm", lambda: (_r(4, 3, 8), [3, 8], None, None, 1e-3), {"rtol": 1e-4})
 _case("aten::native_layer_norm", lambda: (_r(8), [8], _r(8), None, 1e-5), {"rtol": 1e-4})
-_case("aten::native_layer_norm", lambda: (_r(5, 8, dtype=_B), [8], _r(8), _r(8), 1e-5), {**_loose(_B), "expect": _layer_norm})
-_case("aten::native_layer_norm_backward", lambda: _ln_back((4, 3, 8), [8]), {"rtol": 1e-4, "atol": 1e-5})
-_case("aten::native_layer_norm_backward", lambda: _ln_back((4, 3, 8), [3, 8]), {"rtol": 1e-4, "atol": 1e-5})
+_case(
+    "aten::native_layer_norm",
+    lambda: (_r(5, 8, dtype=_B), [8], _r(8), _r(8), 1e-5),
+    {**_loose(_B), "expect": _layer_norm},
+)
+_case(
+    "aten::native_layer_norm_backward",
+    lambda: _ln_back((4, 3, 8), [8]),
+    {"rtol": 1e-4, "atol": 1e-5},
+)
+_case(
+    "aten::native_layer_norm_backward",
+    lambda: _ln_back((4, 3, 8), [3, 8]),
+    {"rtol": 1e-4, "atol": 1e-5},
+)
 _case("aten::native_layer_norm_backward", lambda: _ln_back((8,), [8]), {"rtol": 1e-4, "atol": 1e-5})
-_case("aten::native_layer_norm_backward", lambda: _ln_back((4, 3, 8), [8], _B), {"rtol": 5e-2, "atol": 5e-2})
+_case(
+    "aten::native_layer_norm_backward",
+    lambda: _ln_back((4, 3, 8), [8], _B),
+    {"rtol": 5e-2, "atol": 5e-2},
+)
 
 
 def _gn_back(dtype=_F, affine=True):
@@ -75,7 +134,11 @@ def _gn_back(dtype=_F, affine=True):
 
 
 _case("aten::native_group_norm", lambda: (_r(2, 6), None, None, 2, 6, 1, 2, 1e-5), {"rtol": 1e-4})
-_case("aten::native_group_norm", lambda: (_r(2, 6, 3, 2), _r(6), None, 2, 6, 6, 1, 1e-5), {"rtol": 1e-4, "atol": 1e-5})
+_case(
+    "aten::native_group_norm",
+    lambda: (_r(2, 6, 3, 2), _r(6), None, 2, 6, 6, 1, 1e-5),
+    {"rtol": 1e-4, "atol": 1e-5},
+)
 _case("aten::native_group_norm_backward", _gn_back, {"rtol": 1e-4, "atol": 1e-5})
 
 
@@ -89,19 +152,35 @@ _BN = {"rtol": 1e-4, "atol": 1e-5}
 
 def _as_cpu(name):
     """In evaluation the CPU kernel leaves save_mean and save_invstd empty, where the Python meta kernel says [C]."""
+
     def wanted(*args):
         op = getattr(_A, name)
         return list(op(*(a.clone() if isinstance(a, torch.Tensor) else a for a in args)))
+
     return {**_BN, "wanted": wanted}
 
 
 for _s in ((4, 3), (4, 3, 5), (2, 3, 4, 5)):
     for _t in (True, False):
-        _case("aten::_native_batch_norm_legit_functional", lambda s=_s, t=_t: (*_bn(shape=s), t, 0.1, 1e-5), _as_cpu("_native_batch_norm_legit_functional"))
-        _case("aten::native_batch_norm", lambda s=_s, t=_t: (*_bn(shape=s), t, 0.1, 1e-5), _as_cpu("native_batch_norm"))
-_case("aten::native_batch_norm", lambda: (_r(4, 3, 5), None, None, None, None, True, 0.1, 1e-5), _BN)
+        _case(
+            "aten::_native_batch_norm_legit_functional",
+            lambda s=_s, t=_t: (*_bn(shape=s), t, 0.1, 1e-5),
+            _as_cpu("_native_batch_norm_legit_functional"),
+        )
+        _case(
+            "aten::native_batch_norm",
+            lambda s=_s, t=_t: (*_bn(shape=s), t, 0.1, 1e-5),
+            _as_cpu("native_batch_norm"),
+        )
+_case(
+    "aten::native_batch_norm", lambda: (_r(4, 3, 5), None, None, None, None, True, 0.1, 1e-5), _BN
+)
 _case("aten::_native_batch_norm_legit.no_stats", lambda: (*_bn()[:3], True, 0.1, 1e-5), _BN)
-_case("aten::_native_batch_norm_legit_no_training", lambda: (*_bn(), 0.1, 1e-5), _as_cpu("_native_batch_norm_legit_no_training"))
+_case(
+    "aten::_native_batch_norm_legit_no_training",
+    lambda: (*_bn(), 0.1, 1e-5),
+    _as_cpu("_native_batch_norm_legit_no_training"),
+)
 _case("aten::_batch_norm_with_update_functional", lambda: (*_bn(), 0.1, 1e-5), _BN)
 _case("aten::_batch_norm_no_update", lambda: (*_bn(), 0.1, 1e-5), _as_cpu("_batch_norm_no_update"))
 
@@ -115,8 +194,12 @@ def _bn_back(train, affine=True, dtype=_F):
 _case("aten::native_batch_norm_backward", lambda: _bn_back(True), _BN)
 _case("aten::native_batch_norm_backward", lambda: _bn_back(False), _BN)
 _case("aten::native_batch_norm_backward", lambda: _bn_back(True, affine=False), _BN)
-_case("aten::batch_norm_backward", lambda: (*_bn_back(True), torch.empty(0, dtype=torch.uint8)), _BN)
-_case("aten::batch_norm_backward", lambda: (*_bn_back(False), torch.empty(0, dtype=torch.uint8)), _BN)
+_case(
+    "aten::batch_norm_backward", lambda: (*_bn_back(True), torch.empty(0, dtype=torch.uint8)), _BN
+)
+_case(
+    "aten::batch_norm_backward", lambda: (*_bn_back(False), torch.empty(0, dtype=torch.uint8)), _BN
+)
 
 
 def _dropped(p):
@@ -127,6 +210,7 @@ def _dropped(p):
             return f"{kept} kept"
         want = mask.float() * (1 / (1 - p) if p < 1 else 0)
         return bool(torch.allclose(y, want)) or "values"
+
     return {"verify": verify}
 
 
@@ -150,4 +234,8 @@ _case("aten::_weight_norm_interface_backward", lambda: _wn_back(2), _BN)
 for _p in (1, 2, 3, math.inf):
     _case("aten::renorm", lambda p=_p: (_r(4, 3, 2), p, 1, 1.5), _BN)
 _case("aten::renorm", lambda: (_r(4, 3, dtype=torch.complex64), 2, -1, 1.0), _BN)
-_case("aten::_masked_scale", lambda: (_r(4, 3), torch.randint(0, 2, (4, 3), dtype=torch.uint8), 1.25), {"expect": lambda x, m, s: x * m * s})
+_case(
+    "aten::_masked_scale",
+    lambda: (_r(4, 3), torch.randint(0, 2, (4, 3), dtype=torch.uint8), 1.25),
+    {"expect": lambda x, m, s: x * m * s},
+)

@@ -1,8 +1,7 @@
 """Cases of padding and its gradients."""
 
 import torch
-
-from lower_cases.indexing import b16, c64, f, i64, r
+from lower_cases.indexing import b16, c64, i64, r
 
 SHAPES = {
     1: [((3, 5), [2, 3]), ((2, 3, 5), [0, 4]), ((2, 3, 5), [-1, 2])],
@@ -22,9 +21,18 @@ CASES = [
     ("aten::constant_pad_nd", lambda: (r(3, 4, dtype=i64), [1, 2], 7), {}),
     ("aten::constant_pad_nd", lambda: (r(3, 4, dtype=torch.bool), [1, 2], True), {}),
     ("aten::constant_pad_nd", lambda: (r(0, 4), [1, 2, 1, 1], 3), {}),
-    *[(f"aten::{kind}_pad{d}d", lambda s=s, p=p: (r(*s), p), {}) for kind in ("reflection", "replication") for d in SHAPES for s, p in SHAPES[d]],
     *[
-        (f"aten::{kind}_pad{d}d_backward", lambda s=s, p=p, d=d, k=kind: back(d, s, p, f"{k}_pad{d}d"), {})
+        (f"aten::{kind}_pad{d}d", lambda s=s, p=p: (r(*s), p), {})
+        for kind in ("reflection", "replication")
+        for d in SHAPES
+        for s, p in SHAPES[d]
+    ],
+    *[
+        (
+            f"aten::{kind}_pad{d}d_backward",
+            lambda s=s, p=p, d=d, k=kind: back(d, s, p, f"{k}_pad{d}d"),
+            {},
+        )
         for kind in ("reflection", "replication")
         for d in SHAPES
         for s, p in SHAPES[d]

@@ -7,7 +7,27 @@ import math
 import torch
 
 INF, NAN = math.inf, math.nan
-FLOATS = [-INF, -100.25, -3.7, -2.5, -1.0, -0.5, -0.3, -0.0, 0.0, 1e-3, 0.3, 0.5, 1.0, 1.5, 2.5, 3.7, 20.0, INF, NAN]
+FLOATS = [
+    -INF,
+    -100.25,
+    -3.7,
+    -2.5,
+    -1.0,
+    -0.5,
+    -0.3,
+    -0.0,
+    0.0,
+    1e-3,
+    0.3,
+    0.5,
+    1.0,
+    1.5,
+    2.5,
+    3.7,
+    20.0,
+    INF,
+    NAN,
+]
 CASES = []
 
 
@@ -47,11 +67,17 @@ log1p log2 logit neg rad2deg reciprocal round rsqrt sgn sign signbit sin sinc si
 isneginf isposinf nan_to_num logical_not _conj_physical zero""".split()
 INT_UNARY = """abs acos angle asinh atan ceil cos exp exp2 floor log2 neg reciprocal round rsqrt sgn sign signbit sinc
 sqrt tanh trunc isnan isinf isneginf isposinf nan_to_num logical_not bitwise_not deg2rad logit zero""".split()
-BOOL_UNARY = """cos exp sgn signbit sqrt isnan isinf isposinf logical_not bitwise_not zero""".split()
+BOOL_UNARY = (
+    """cos exp sgn signbit sqrt isnan isinf isposinf logical_not bitwise_not zero""".split()
+)
 COMPLEX_UNARY = """abs acos angle asin asinh atan cos cosh exp log log10 log2 neg reciprocal rsqrt sgn sin sinh
 sqrt tan tanh isnan isinf logical_not _conj_physical zero""".split()
 for name in FLOAT_UNARY:
-    add("aten::" + name, lambda: (floats(),), {"signed_zero": name in ("round", "trunc", "ceil", "floor", "sqrt", "neg")})
+    add(
+        "aten::" + name,
+        lambda: (floats(),),
+        {"signed_zero": name in ("round", "trunc", "ceil", "floor", "sqrt", "neg")},
+    )
     add("aten::" + name, lambda: (torch.randn(3, 0, 2),))
     add("aten::" + name, lambda: (torch.rand(()),))
     add("aten::" + name, lambda: (floats(torch.bfloat16),))
@@ -68,12 +94,21 @@ for name in COMPLEX_UNARY:
 add("aten::nan_to_num", lambda: (floats(), 1.5, 7.0, -7.0))
 add("aten::nan_to_num", lambda: (floats(), 1.5, None, None))
 add("aten::logit", lambda: (torch.rand(9), 0.2))
-add("aten::logit_backward", lambda: (torch.randn(5), torch.tensor([-0.5, 0.0, 0.3, 0.9, 1.5]), None))
+add(
+    "aten::logit_backward", lambda: (torch.randn(5), torch.tensor([-0.5, 0.0, 0.3, 0.9, 1.5]), None)
+)
 add("aten::logit_backward", lambda: (torch.randn(5), torch.tensor([-0.5, 0.0, 0.3, 0.9, 1.5]), 0.2))
 for decimals in (0, 2, -1):
-    add("aten::round.decimals", lambda d=decimals: (torch.tensor([12.345, -25.555, 15.0, 0.125]),), decimals=decimals)
+    add(
+        "aten::round.decimals",
+        lambda d=decimals: (torch.tensor([12.345, -25.555, 15.0, 0.125]),),
+        decimals=decimals,
+    )
 for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
-    add("aten::frexp.Tensor", lambda d=dtype: (torch.tensor([0.0, -0.0, 1.0, -0.75, 1234.5, 3e-5], dtype=d),))
+    add(
+        "aten::frexp.Tensor",
+        lambda d=dtype: (torch.tensor([0.0, -0.0, 1.0, -0.75, 1234.5, 3e-5], dtype=d),),
+    )
 for dtype in (torch.float32, torch.int64, torch.bool, torch.bfloat16):
     add("aten::fill.Scalar", lambda d=dtype: (torch.ones(2, 3).to(d), 1))
 add("aten::fill.Scalar", lambda: (torch.ones(2, 3), 2.5))
@@ -85,7 +120,12 @@ for name in "add.Tensor sub.Tensor rsub.Tensor".split():
     add("aten::" + name, lambda: (torch.randn(2, 1, 3), torch.randn(4, 1)), alpha=-2.5)
     add("aten::" + name, lambda: (ints(torch.int32), ints(torch.uint8)[:1]), alpha=3)
     add("aten::" + name, lambda: (complexes(), complexes()), alpha=2)
-    add("aten::" + name, lambda: (torch.randn(3).bfloat16(), torch.randn(3).bfloat16()), {"atol": 4e-3}, alpha=0.3)
+    add(
+        "aten::" + name,
+        lambda: (torch.randn(3).bfloat16(), torch.randn(3).bfloat16()),
+        {"atol": 4e-3},
+        alpha=0.3,
+    )
     add("aten::" + name, lambda: (torch.randn(3, dtype=torch.float16), torch.randn(())))
     add("aten::" + name, lambda: (torch.randn(0, 3), torch.randn(1, 3)))
 for name in "add.Scalar sub.Scalar rsub.Scalar".split():
@@ -131,7 +171,10 @@ add("aten::remainder.Scalar_Tensor", lambda: (7, floats()))
 for name in "eq ne ge gt le lt".split():
     add(f"aten::{name}.Tensor", lambda: pairs())
     add(f"aten::{name}.Tensor", lambda: (ints()[:, None], ints(torch.uint8)))
-    add(f"aten::{name}.Tensor", lambda: (torch.tensor([True, False]), torch.tensor([[True], [False]])))
+    add(
+        f"aten::{name}.Tensor",
+        lambda: (torch.tensor([True, False]), torch.tensor([[True], [False]])),
+    )
     add(f"aten::{name}.Tensor", lambda: (ints(), floats()[:1]))
     add(f"aten::{name}.Scalar", lambda: (floats(), 0.3))
     add(f"aten::{name}.Scalar", lambda: (floats(torch.bfloat16), 0.3))
@@ -145,12 +188,18 @@ for name in "logical_and logical_or logical_xor".split():
     add(f"aten::{name}", lambda: (complexes(), complexes()[:1]))
 for name in "bitwise_and bitwise_or bitwise_xor".split():
     add(f"aten::{name}.Tensor", lambda: (ints()[:, None], ints()))
-    add(f"aten::{name}.Tensor", lambda: (torch.tensor([True, False]), torch.tensor([[True], [False]])))
+    add(
+        f"aten::{name}.Tensor",
+        lambda: (torch.tensor([True, False]), torch.tensor([[True], [False]])),
+    )
     add(f"aten::{name}.Scalar", lambda: (ints(torch.uint8), 5))
     add(f"aten::{name}.Scalar_Tensor", lambda: (5, ints(torch.int32)))
 for name in "bitwise_left_shift bitwise_right_shift".split():
     for dtype in (torch.int64, torch.int32, torch.uint8, torch.int8):
-        add(f"aten::{name}.Tensor", lambda d=dtype: (ints(d)[:, None], torch.tensor([0, 1, 3, 7], dtype=d)))
+        add(
+            f"aten::{name}.Tensor",
+            lambda d=dtype: (ints(d)[:, None], torch.tensor([0, 1, 3, 7], dtype=d)),
+        )
     add(f"aten::{name}.Tensor_Scalar", lambda: (ints(), 2))
     add(f"aten::{name}.Scalar_Tensor", lambda: (5, ints().abs()))
 for name in "__lshift__ __rshift__".split():
@@ -180,7 +229,11 @@ for shift in (torch.float32, torch.float64):
 
 # ---- powers ----
 for exponent in (0, 1, 2, 3, 4, -1, -2, 0.5, -0.5, 0.37, -3.5, 2.0):
-    add("aten::pow.Tensor_Scalar", lambda e=exponent: (floats(), e), {"rtol": 1e-4, "promote": exponent not in (0.5, -0.5)})
+    add(
+        "aten::pow.Tensor_Scalar",
+        lambda e=exponent: (floats(), e),
+        {"rtol": 1e-4, "promote": exponent not in (0.5, -0.5)},
+    )
     add("aten::pow.Tensor_Scalar", lambda e=exponent: (torch.rand(4).bfloat16(), e))
 for exponent in (0, 1, 2, 3, 5, 2.5, -1.5):
     add("aten::pow.Tensor_Scalar", lambda e=exponent: (ints(), e))
@@ -199,7 +252,10 @@ for low, high in ((-1, 1), (None, 0.5), (-0.5, None), (1, -1), (NAN, 1.0)):
 add("aten::clamp", lambda: (ints(), -2, 3))
 add("aten::clamp", lambda: (ints(), -2.5, 3))
 add("aten::clamp", lambda: (floats(torch.bfloat16), -1, 1))
-add("aten::clamp.Tensor", lambda: (torch.randn(3, 4), torch.full((4,), -0.5), torch.full((3, 1), 0.5)))
+add(
+    "aten::clamp.Tensor",
+    lambda: (torch.randn(3, 4), torch.full((4,), -0.5), torch.full((3, 1), 0.5)),
+)
 add("aten::clamp.Tensor", lambda: (torch.randn(3, 4), None, torch.full((3, 1), 0.5)))
 add("aten::clamp.Tensor", lambda: (ints(), torch.tensor(-1), None))
 for name in ("clamp_min", "clamp_max"):
@@ -209,17 +265,35 @@ for name in ("clamp_min", "clamp_max"):
     add(f"aten::{name}.Tensor", lambda: pairs())
 add("aten::where.self", lambda: (torch.rand(3, 4) > 0.5, torch.randn(4), torch.randn(3, 1)))
 add("aten::where.self", lambda: (torch.rand(3, 4) > 0.5, ints()[:4], torch.randn(3, 1)))
-add("aten::where.self", lambda: (torch.tensor([1, 0], dtype=torch.uint8), torch.randn(2), torch.randn(2)))
+add(
+    "aten::where.self",
+    lambda: (torch.tensor([1, 0], dtype=torch.uint8), torch.randn(2), torch.randn(2)),
+)
 add("aten::where.self", lambda: (torch.rand(2) > 0.5, complexes()[0, :2], complexes()[1, :2]))
 add("aten::masked_fill.Scalar", lambda: (torch.randn(3, 4), torch.rand(4) > 0.5, -INF))
 add("aten::masked_fill.Scalar", lambda: (torch.randn(4), torch.rand(3, 4) > 0.5, 2))
 add("aten::masked_fill.Scalar", lambda: (ints(), ints() > 2, 9))
-add("aten::masked_fill.Scalar", lambda: (torch.randn(4, dtype=torch.bfloat16), torch.rand(4) > 0.5, -1e9))
+add(
+    "aten::masked_fill.Scalar",
+    lambda: (torch.randn(4, dtype=torch.bfloat16), torch.rand(4) > 0.5, -1e9),
+)
 add("aten::masked_fill.Tensor", lambda: (torch.randn(3, 4), torch.rand(4) > 0.5, torch.tensor(7)))
 for name in ("addcmul", "addcdiv"):
     add("aten::" + name, lambda: (torch.randn(3, 4), torch.randn(4), torch.rand(3, 1) + 1))
-    add("aten::" + name, lambda: (torch.randn(3, 4), torch.randn(4), torch.rand(3, 1) + 1), value=-0.3)
-    add("aten::" + name, lambda: (torch.randn(4).bfloat16(), torch.randn(4).bfloat16(), torch.rand(4).bfloat16() + 1), value=0.1)
+    add(
+        "aten::" + name,
+        lambda: (torch.randn(3, 4), torch.randn(4), torch.rand(3, 1) + 1),
+        value=-0.3,
+    )
+    add(
+        "aten::" + name,
+        lambda: (
+            torch.randn(4).bfloat16(),
+            torch.randn(4).bfloat16(),
+            torch.rand(4).bfloat16() + 1,
+        ),
+        value=0.1,
+    )
 add("aten::addcmul", lambda: (ints(), ints(), ints()), value=3)
 for weight in (0, 0.3, 0.7, 1, 2.5):
     add("aten::lerp.Scalar", lambda w=weight: (torch.randn(3, 4), torch.randn(4), w))

@@ -1,8 +1,7 @@
 """Cases of pooling, unpooling and windows as columns."""
 
 import torch
-
-from lower_cases.indexing import b16, f, i64, nan, r
+from lower_cases.indexing import b16, i64, nan, r
 
 A = torch.ops.aten
 
@@ -80,7 +79,10 @@ def floats(makes):
     return [m for m in makes if m()[0].dtype.is_floating_point]
 
 
-FRACTIONAL2 = [lambda: (r(2, 3, 9, 10), [2, 3], [4, 5], torch.rand(2, 3, 2)), lambda: (r(3, 9, 10), [2, 2], [8, 1], torch.rand(1, 3, 2))]
+FRACTIONAL2 = [
+    lambda: (r(2, 3, 9, 10), [2, 3], [4, 5], torch.rand(2, 3, 2)),
+    lambda: (r(3, 9, 10), [2, 2], [8, 1], torch.rand(1, 3, 2)),
+]
 FRACTIONAL3 = [lambda: (r(2, 3, 9, 10, 8), [2, 3, 2], [4, 5, 3], torch.rand(2, 3, 3))]
 COLUMNS = [
     lambda: (r(2, 3, 8, 9), [2, 3], [1, 1], [0, 0], [1, 1]),
@@ -103,7 +105,10 @@ W2, W3 = "aten::max_pool2d_with_indices", "aten::max_pool3d_with_indices"
 CASES = [
     *[(W2, m, {}) for m in MAX2],
     *[(W3, m, {}) for m in MAX3],
-    *[(W2 + "_backward", lambda m=m: max_back(A.max_pool2d_with_indices, m), {}) for m in floats(MAX2)],
+    *[
+        (W2 + "_backward", lambda m=m: max_back(A.max_pool2d_with_indices, m), {})
+        for m in floats(MAX2)
+    ],
     *[(W3 + "_backward", lambda m=m: max_back(A.max_pool3d_with_indices, m), {}) for m in MAX3],
     *[("aten::avg_pool2d", m, {}) for m in AVG2],
     *[("aten::avg_pool3d", m, {}) for m in AVG3],
@@ -111,16 +116,58 @@ CASES = [
     *[("aten::avg_pool3d_backward", lambda m=m: avg_back(A.avg_pool3d, m), {}) for m in AVG3],
     *[("aten::_adaptive_avg_pool2d", m, {}) for m in ADAPTIVE2],
     *[("aten::_adaptive_avg_pool3d", m, {}) for m in ADAPTIVE3],
-    *[("aten::_adaptive_avg_pool2d_backward", lambda m=m: adaptive_back(A._adaptive_avg_pool2d, m, False), {}) for m in ADAPTIVE2[:-2]],
-    *[("aten::_adaptive_avg_pool3d_backward", lambda m=m: adaptive_back(A._adaptive_avg_pool3d, m, False), {}) for m in ADAPTIVE3],
+    *[
+        (
+            "aten::_adaptive_avg_pool2d_backward",
+            lambda m=m: adaptive_back(A._adaptive_avg_pool2d, m, False),
+            {},
+        )
+        for m in ADAPTIVE2[:-2]
+    ],
+    *[
+        (
+            "aten::_adaptive_avg_pool3d_backward",
+            lambda m=m: adaptive_back(A._adaptive_avg_pool3d, m, False),
+            {},
+        )
+        for m in ADAPTIVE3
+    ],
     *[("aten::adaptive_max_pool2d", m, {}) for m in ADAPTIVE2],
     *[("aten::adaptive_max_pool3d", m, {}) for m in ADAPTIVE3],
-    *[("aten::adaptive_max_pool2d_backward", lambda m=m: adaptive_back(A.adaptive_max_pool2d, m, True), {}) for m in ADAPTIVE2[:-2]],
-    *[("aten::adaptive_max_pool3d_backward", lambda m=m: adaptive_back(A.adaptive_max_pool3d, m, True), {}) for m in ADAPTIVE3],
+    *[
+        (
+            "aten::adaptive_max_pool2d_backward",
+            lambda m=m: adaptive_back(A.adaptive_max_pool2d, m, True),
+            {},
+        )
+        for m in ADAPTIVE2[:-2]
+    ],
+    *[
+        (
+            "aten::adaptive_max_pool3d_backward",
+            lambda m=m: adaptive_back(A.adaptive_max_pool3d, m, True),
+            {},
+        )
+        for m in ADAPTIVE3
+    ],
     *[("aten::fractional_max_pool2d", m, {}) for m in FRACTIONAL2],
     *[("aten::fractional_max_pool3d", m, {}) for m in FRACTIONAL3],
-    *[("aten::fractional_max_pool2d_backward", lambda m=m: fractional_back(A.fractional_max_pool2d, m), {}) for m in FRACTIONAL2],
-    *[("aten::fractional_max_pool3d_backward", lambda m=m: fractional_back(A.fractional_max_pool3d, m), {}) for m in FRACTIONAL3],
+    *[
+        (
+            "aten::fractional_max_pool2d_backward",
+            lambda m=m: fractional_back(A.fractional_max_pool2d, m),
+            {},
+        )
+        for m in FRACTIONAL2
+    ],
+    *[
+        (
+            "aten::fractional_max_pool3d_backward",
+            lambda m=m: fractional_back(A.fractional_max_pool3d, m),
+            {},
+        )
+        for m in FRACTIONAL3
+    ],
     *[("aten::im2col", m, {}) for m in COLUMNS],
     *[("aten::col2im", lambda m=m: col(m), {}) for m in COLUMNS],
     ("aten::max_unpool2d", lambda: unpool(MAX2[0], 2), {}),

@@ -1,4 +1,5 @@
 """Cases for src/lower/rules/reduction.c: (overload, arguments, keywords[, options])."""
+
 import math
 
 import torch
@@ -20,7 +21,16 @@ def _rand(*shape, dtype=_F):
     return torch.randint(-5 if dtype.is_signed else 0, 6, shape, dtype=dtype)
 
 
-_ALL = [_F, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.uint8, torch.bool]
+_ALL = [
+    _F,
+    torch.float64,
+    torch.bfloat16,
+    torch.float16,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+]
 CASES = []
 
 
@@ -37,7 +47,11 @@ for _d in _ALL + [torch.complex64]:
     _case("aten::all.dim", lambda d=_d: (_rand(3, 4, dtype=d), 0))
     _case("aten::count_nonzero", lambda d=_d: (_rand(3, 4, dtype=d), None))
     _case("aten::count_nonzero.dim_IntList", lambda d=_d: (_rand(3, 4, dtype=d), [1]))
-    _case("aten::equal", lambda d=_d: (_rand(3, 4, dtype=d), _rand(3, 4, dtype=d)), {"expect": lambda x, y: torch.tensor(torch.equal(x, y))})
+    _case(
+        "aten::equal",
+        lambda d=_d: (_rand(3, 4, dtype=d), _rand(3, 4, dtype=d)),
+        {"expect": lambda x, y: torch.tensor(torch.equal(x, y))},
+    )
     if _d != torch.bool:
         _case("aten::trace", lambda d=_d: (_rand(3, 4, dtype=d),))
 for _d in _ALL:
@@ -61,8 +75,14 @@ for _d in [_F, torch.float64, torch.bfloat16, torch.float16, torch.complex64]:
     _case("aten::var.correction", lambda d=_d: (_rand(3, 5, 2, dtype=d), [1]), correction=1)
     _case("aten::std.correction", lambda d=_d: (_rand(3, 5, 2, dtype=d), None), correction=0)
     if _d != torch.complex64:
-        _case("aten::var_mean.correction", lambda d=_d: (_rand(3, 5, 2, dtype=d), [0, 1]), keepdim=True)
-        _case("aten::std_mean.correction", lambda d=_d: (_rand(3, 5, 2, dtype=d), [-1]), correction=2)
+        _case(
+            "aten::var_mean.correction",
+            lambda d=_d: (_rand(3, 5, 2, dtype=d), [0, 1]),
+            keepdim=True,
+        )
+        _case(
+            "aten::std_mean.correction", lambda d=_d: (_rand(3, 5, 2, dtype=d), [-1]), correction=2
+        )
         _case("aten::logsumexp", lambda d=_d: (_rand(3, 5, 2, dtype=d), [1, 2]))
         _case("aten::nansum", lambda d=_d: (_nan(_rand(3, 5, 2, dtype=d)), [1]))
         _case("aten::nanmedian", lambda d=_d: (_nan(_rand(3, 5, dtype=d)),))
@@ -119,7 +139,10 @@ _case("aten::var.correction", lambda: (_rand(1, 3), [0]))
 _case("aten::var.correction", lambda: (_rand(),))
 _case("aten::var.correction", lambda: (_rand(64) + 1000, None), {"rtol": 1e-4})
 _case("aten::std.correction", lambda: (_rand(5, 6), [0, 1]), correction=0.5)
-_case("aten::logsumexp", lambda: (torch.tensor([[math.inf, 1.0], [-math.inf, -math.inf], [math.nan, 0]]), [1], True))
+_case(
+    "aten::logsumexp",
+    lambda: (torch.tensor([[math.inf, 1.0], [-math.inf, -math.inf], [math.nan, 0]]), [1], True),
+)
 _case("aten::logsumexp", lambda: (_rand(4, dtype=torch.int64), [0]))
 _case("aten::logsumexp", lambda: (_rand(0, 2), [0]))
 _case("aten::logsumexp", lambda: (_rand(), [0]))
@@ -138,8 +161,16 @@ _case("aten::kthvalue", lambda: (_rand(), 1))
 _case("aten::mode", lambda: (torch.tensor([3, 1, 1, 2, 3]), 0))
 _case("aten::mode", lambda: (torch.tensor(2.0), 0))
 _case("aten::mode", lambda: (torch.tensor([[1.0, 2.0], [2.0, 2.0], [1.0, 3.0]]), 0, True))
-_case("aten::equal", lambda: (torch.ones(3), torch.ones(3)), {"expect": lambda x, y: torch.tensor(torch.equal(x, y))})
-_case("aten::equal", lambda: (torch.ones(3), torch.ones(4)), {"expect": lambda x, y: torch.tensor(torch.equal(x, y))})
+_case(
+    "aten::equal",
+    lambda: (torch.ones(3), torch.ones(3)),
+    {"expect": lambda x, y: torch.tensor(torch.equal(x, y))},
+)
+_case(
+    "aten::equal",
+    lambda: (torch.ones(3), torch.ones(4)),
+    {"expect": lambda x, y: torch.tensor(torch.equal(x, y))},
+)
 for _d in (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int8, torch.bool):
     _case("aten::hash_tensor", lambda d=_d: ((torch.randn(3, 5, 2) * 9).to(d),))
     _case("aten::hash_tensor", lambda d=_d: ((torch.randn(3, 5, 2) * 9).to(d), [1]), keepdim=True)

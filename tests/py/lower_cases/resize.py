@@ -1,11 +1,14 @@
 """Cases of interpolation and its gradients."""
 
 import torch
-
-from lower_cases.indexing import b16, f, r
+from lower_cases.indexing import b16, r
 
 IN = {1: [5], 2: [5, 6], 3: [3, 4, 5]}
-OUT = {1: ([10], [3], [8], [5]), 2: ([10, 12], [3, 4], [8, 11], [5, 6], [15, 2]), 3: ([6, 8, 10], [2, 3, 4], [5, 9, 7])}
+OUT = {
+    1: ([10], [3], [8], [5]),
+    2: ([10, 12], [3, 4], [8, 11], [5, 6], [15, 2]),
+    3: ([6, 8, 10], [2, 3, 4], [5, 9, 7]),
+}
 LOOSE = {"atol": 2e-5, "rtol": 2e-5}
 NEAREST = [f"{n}{d}d" for n in ("upsample_nearest", "_upsample_nearest_exact") for d in (1, 2, 3)]
 OTHERS = ["upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d"]
@@ -28,10 +31,24 @@ for name, d, out, align, scales in calls():
     CASES += [("aten::" + name, make, {}, LOOSE), (f"aten::{name}_backward", back, {}, LOOSE)]
 CASES += [
     ("aten::_upsample_lanczos2d_aa", lambda: (r(2, 3, 9, 8), [5, 12], False), {}, LOOSE),
-    ("aten::_upsample_lanczos2d_aa_backward", lambda: (r(2, 3, 5, 12), [5, 12], [2, 3, 9, 8], False), {}, LOOSE),
+    (
+        "aten::_upsample_lanczos2d_aa_backward",
+        lambda: (r(2, 3, 5, 12), [5, 12], [2, 3, 9, 8], False),
+        {},
+        LOOSE,
+    ),
     ("aten::upsample_bilinear2d", lambda: (r(2, 3, 5, 6, dtype=b16), [10, 9], False), {}),
     ("aten::upsample_nearest2d", lambda: (r(2, 3, 5, 6, dtype=b16), [10, 12]), {}),
-    ("aten::upsample_nearest2d", lambda: (torch.randint(0, 255, (2, 3, 5, 6)).to(torch.uint8), [9, 7]), {}),
+    (
+        "aten::upsample_nearest2d",
+        lambda: (torch.randint(0, 255, (2, 3, 5, 6)).to(torch.uint8), [9, 7]),
+        {},
+    ),
     ("aten::upsample_nearest2d", lambda: (r(0, 3, 5, 6), [9, 7]), {}),
-    ("aten::upsample_bilinear2d", lambda: (r(2, 3, 5, 6, dtype=torch.float64), [10, 9], False), {}, {"rtol": 1e-5, "atol": 1e-6}),
+    (
+        "aten::upsample_bilinear2d",
+        lambda: (r(2, 3, 5, 6, dtype=torch.float64), [10, 9], False),
+        {},
+        {"rtol": 1e-5, "atol": 1e-6},
+    ),
 ]

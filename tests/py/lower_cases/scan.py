@@ -1,4 +1,5 @@
 """Cases for src/lower/rules/scan.c: (overload, arguments, keywords[, options])."""
+
 import math
 
 import torch
@@ -14,7 +15,9 @@ def _case(name, make, options=None, **kwargs):
 def _r(*shape, dtype=_F):
     if dtype.is_floating_point or dtype.is_complex:
         return torch.randn(shape, dtype=dtype)
-    return torch.rand(shape) > 0.4 if dtype == torch.bool else torch.randint(0, 4, shape, dtype=dtype)
+    return (
+        torch.rand(shape) > 0.4 if dtype == torch.bool else torch.randint(0, 4, shape, dtype=dtype)
+    )
 
 
 def _nan(*shape):
@@ -24,7 +27,16 @@ def _nan(*shape):
 
 
 _CAST = {"rtol": 2e-2, "atol": 2e-2}
-for _d in (_F, torch.float64, _B, torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex64):
+for _d in (
+    _F,
+    torch.float64,
+    _B,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+    torch.complex64,
+):
     _o = _CAST if _d == _B else None
     _case("aten::cumsum", lambda d=_d: (_r(3, 9, 2, dtype=d), 1), _o)
     _case("aten::cumprod", lambda d=_d: (_r(3, 5, dtype=d), -1), _o)
@@ -47,7 +59,9 @@ _case("aten::cummax", lambda: (_r(), 0))
 _case("aten::cummax", lambda: (_nan(3, 12), 1))
 _case("aten::cummin", lambda: (_nan(30), 0))
 _case("aten::cummin", lambda: (_r(0, 2), 0))
-_case("aten::logcumsumexp", lambda: (torch.tensor([-math.inf, -math.inf, 1.0, 2.0, math.inf, 3.0]), 0))
+_case(
+    "aten::logcumsumexp", lambda: (torch.tensor([-math.inf, -math.inf, 1.0, 2.0, math.inf, 3.0]), 0)
+)
 _case("aten::logcumsumexp", lambda: (_nan(12), 0))
 _case("aten::logcumsumexp", lambda: (torch.tensor([1000.0, 1000.0, -1000.0]), 0))
 _case("aten::logcumsumexp", lambda: (_r(), 0))

@@ -1,8 +1,7 @@
 """Cases of joining, repeating, moving, and of the writes and gradients of views."""
 
 import torch
-
-from lower_cases.indexing import b16, c64, f, i64, r
+from lower_cases.indexing import b16, c64, i64, r
 
 B = torch.bool
 CASES = [

@@ -1,7 +1,6 @@
 """Cases of sorts, searches, distinct values and positions."""
 
 import torch
-
 from lower_cases.indexing import b16, f, i64, ix, nan, r
 
 B = torch.bool
@@ -27,10 +26,19 @@ CASES = [
     ("aten::sort.stable", lambda: (ties(3, 20),), {"stable": True, "descending": True}),
     ("aten::sort.stable", lambda: (nan(3, 7),), {"stable": True, "dim": 0}),
     ("aten::sort.stable", lambda: (nan(3, 7),), {"stable": True, "descending": True}),
-    ("aten::sort.stable", lambda: (torch.tensor([0.0, -0.0, inf, -inf, 1.0, -0.0, 0.0]),), {"stable": True}, {"signed_zero": True}),
+    (
+        "aten::sort.stable",
+        lambda: (torch.tensor([0.0, -0.0, inf, -inf, 1.0, -0.0, 0.0]),),
+        {"stable": True},
+        {"signed_zero": True},
+    ),
     ("aten::sort.stable", lambda: (ties(3, 20, dtype=i64),), {"stable": True, "dim": -2}),
     ("aten::sort.stable", lambda: (ties(3, 20, dtype=B),), {"stable": True}),
-    ("aten::sort.stable", lambda: (ties(3, 20, dtype=torch.uint8).abs(),), {"stable": True, "descending": True}),
+    (
+        "aten::sort.stable",
+        lambda: (ties(3, 20, dtype=torch.uint8).abs(),),
+        {"stable": True, "descending": True},
+    ),
     ("aten::sort.stable", lambda: (ties(3, 20, dtype=b16),), {"stable": True}),
     ("aten::sort.stable", lambda: (r(),), {"stable": True}),
     ("aten::sort.stable", lambda: (r(0, 3),), {"stable": True, "dim": 0}),
@@ -45,7 +53,15 @@ CASES = [
     ("aten::topk", lambda: (torch.tensor([1.0, -float("nan"), -2.0, inf, -inf]), 5, 0, True), {}),
     ("aten::topk", lambda: (r(), 1), {}),
     ("aten::topk", lambda: (r(3, 4), 0), {}),
-    *[("aten::bucketize.Tensor", lambda n=n, k=k: (ties(3, 4), ties(n).sort().values), {"right": k}) for n in (0, 1, 5, 31, 100) for k in (False, True)],
+    *[
+        (
+            "aten::bucketize.Tensor",
+            lambda n=n, k=k: (ties(3, 4), ties(n).sort().values),
+            {"right": k},
+        )
+        for n in (0, 1, 5, 31, 100)
+        for k in (False, True)
+    ],
     ("aten::bucketize.Tensor", lambda: (nan(3, 4), up(50)), {"out_int32": True}),
     ("aten::bucketize.Tensor", lambda: (nan(3, 4), up(5)), {}),
     ("aten::bucketize.Scalar", lambda: (1.5, up(50)), {}),
@@ -53,10 +69,18 @@ CASES = [
     ("aten::searchsorted.Tensor", lambda: (up(3, 5), r(3, 4)), {"side": "right"}),
     ("aten::searchsorted.Tensor", lambda: (up(50, dtype=i64), r(3, 4, dtype=i64)), {"right": True}),
     ("aten::searchsorted.Tensor", lambda: (up(0), r(3, 4)), {"right": True}),
-    ("aten::searchsorted.Tensor", lambda: (torch.tensor([3.0, 1.0, 2.0]), r(4)), {"sorter": torch.tensor([1, 2, 0])}),
+    (
+        "aten::searchsorted.Tensor",
+        lambda: (torch.tensor([3.0, 1.0, 2.0]), r(4)),
+        {"sorter": torch.tensor([1, 2, 0])},
+    ),
     ("aten::searchsorted.Scalar", lambda: (up(50), 0.5), {}),
     ("aten::isin.Tensor_Tensor", lambda: (ties(5, 6), ties(2, 2)), {}),
-    ("aten::isin.Tensor_Tensor", lambda: (r(5, 6, dtype=i64), ix(90, 100, low=4)), {"invert": True}),
+    (
+        "aten::isin.Tensor_Tensor",
+        lambda: (r(5, 6, dtype=i64), ix(90, 100, low=4)),
+        {"invert": True},
+    ),
     ("aten::isin.Tensor_Tensor", lambda: (nan(5, 6), nan(100)), {}),
     ("aten::isin.Tensor_Tensor", lambda: (ties(5, 6), r(0)), {}),
     ("aten::isin.Tensor_Scalar", lambda: (ties(5, 6), 2), {}),
@@ -74,7 +98,11 @@ CASES = [
     ("aten::nonzero_static", lambda: (ties(5, 6),), {"size": 0}),
     ("aten::nonzero_static", lambda: (ties(0, 6),), {"size": 3}),
     ("aten::repeat_interleave.Tensor", lambda: (torch.tensor([2, 0, 3, 1]),), {"output_size": 6}),
-    ("aten::repeat_interleave.Tensor", lambda: (torch.full((1000,), 3, dtype=torch.int32),), {"output_size": 3000}),
+    (
+        "aten::repeat_interleave.Tensor",
+        lambda: (torch.full((1000,), 3, dtype=torch.int32),),
+        {"output_size": 3000},
+    ),
     ("aten::repeat_interleave.Tensor", lambda: (torch.tensor([0, 0]),), {"output_size": 0}),
     *[
         ("aten::_unique2", lambda t=t, n=n: (ties(*n, dtype=t), True, True, True), {})
@@ -95,7 +123,10 @@ CASES = [
     ("aten::unique_dim", lambda: (ties(20, 2, 1), 0, True, True, True), {}),
     ("aten::unique_dim", lambda: (ties(20), 0, True, False, True), {}),
     ("aten::unique_dim_consecutive", lambda: (ix(2, 20, 2), 0, True, True), {}),
-    *[("aten::histc", lambda a=a: (r(200), *a), {}) for a in ((), (10,), (10, -1, 1), (7, -0.5, 2))],
+    *[
+        ("aten::histc", lambda a=a: (r(200), *a), {})
+        for a in ((), (10,), (10, -1, 1), (7, -0.5, 2))
+    ],
     ("aten::histc", lambda: (torch.full((5,), 2.0), 4), {}),
     ("aten::histc", lambda: (r(0), 4), {}),
 ]

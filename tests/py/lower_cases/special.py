@@ -13,12 +13,21 @@ def add(overload, make, options=None, **kwargs):
 
 
 def points(low, high, specials=(), dtype=torch.float32, count=41):
-    return torch.cat([torch.linspace(low, high, count, dtype=torch.float64), torch.tensor(specials, dtype=torch.float64)]).to(dtype)
+    return torch.cat(
+        [
+            torch.linspace(low, high, count, dtype=torch.float64),
+            torch.tensor(specials, dtype=torch.float64),
+        ]
+    ).to(dtype)
 
 
 def unary(name, low, high, specials=(), rtol=2e-5, atol=1e-6, wide_rtol=1e-7, half=False):
     add(name, lambda: (points(low, high, specials),), {"rtol": rtol, "atol": atol})
-    add(name, lambda: (points(low, high, specials, torch.float64),), {"rtol": wide_rtol, "atol": 1e-9})
+    add(
+        name,
+        lambda: (points(low, high, specials, torch.float64),),
+        {"rtol": wide_rtol, "atol": 1e-9},
+    )
     if half:
         add(name, lambda: (points(low, high, (), torch.bfloat16),))
     add(name, lambda: (torch.arange(1, 6),), {"rtol": rtol, "atol": atol})
@@ -39,7 +48,11 @@ unary("special_entr", -1, 3, ALL, half=True)
 unary("special_erfcx", -4, 30, (-INF, 1e3, INF, NAN))
 unary("special_log_ndtr", -30, 8, (-INF, -1e4, INF, NAN))
 unary("special_spherical_bessel_j0", -20, 20, (0.0, INF, NAN, 1e-4))
-add("special_zeta", lambda: (points(1.1, 10)[:, None], points(0.5, 5, (), torch.float32, 7)), {"rtol": 1e-4})
+add(
+    "special_zeta",
+    lambda: (points(1.1, 10)[:, None], points(0.5, 5, (), torch.float32, 7)),
+    {"rtol": 1e-4},
+)
 add("special_zeta.other_scalar", lambda: (points(1.1, 10), 2.0), {"rtol": 1e-4})
 add("special_zeta.self_scalar", lambda: (3, points(0.5, 5)), {"rtol": 1e-4})
 for name in ("i0", "special_modified_bessel_i0", "special_i1", "special_modified_bessel_i1"):
@@ -60,18 +73,51 @@ unary("special_ndtri", 0.001, 0.999, (0, 1, -0.5, 2, 1e-10, 1e-30, NAN), rtol=3e
 
 # ---- of two: incomplete gamma functions and orthogonal polynomials ----
 for name in ("igamma", "igammac"):
-    add(name, lambda: (points(0.0, 30, (INF, -1.0, 0.01), count=31)[:, None], points(0.0, 40, (INF, -1.0, 1e-3), count=21)),
-        {"rtol": 1e-4, "atol": 1e-6})
-    add(name, lambda: (points(0.1, 30, (), torch.float64, 31)[:, None], points(0.1, 40, (), torch.float64, 21)), {"rtol": 1e-9})
-    add(name, lambda: (torch.tensor([300.0, 1000.0]), torch.tensor([[290.0], [310.0], [1010.0]])), {"rtol": 1e-3, "atol": 1e-5})
+    add(
+        name,
+        lambda: (
+            points(0.0, 30, (INF, -1.0, 0.01), count=31)[:, None],
+            points(0.0, 40, (INF, -1.0, 1e-3), count=21),
+        ),
+        {"rtol": 1e-4, "atol": 1e-6},
+    )
+    add(
+        name,
+        lambda: (
+            points(0.1, 30, (), torch.float64, 31)[:, None],
+            points(0.1, 40, (), torch.float64, 21),
+        ),
+        {"rtol": 1e-9},
+    )
+    add(
+        name,
+        lambda: (torch.tensor([300.0, 1000.0]), torch.tensor([[290.0], [310.0], [1010.0]])),
+        {"rtol": 1e-3, "atol": 1e-5},
+    )
 POLYNOMIALS = """chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w
 hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t
 shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w""".split()
 for name in POLYNOMIALS:
-    add("special_" + name, lambda: (points(-1.2, 1.2, (-1, 1, 0), count=15)[:, None], torch.arange(-2, 11)), {"rtol": 1e-3, "atol": 1e-4})
-    add("special_" + name, lambda: (points(-1.2, 1.2, (), torch.float64, 15), torch.tensor(7)), {"rtol": 1e-7})
-    add("special_" + name + ".n_scalar", lambda: (points(-1.2, 1.2, count=15), 4), {"rtol": 1e-4, "atol": 1e-5})
-    add("special_" + name + ".x_scalar", lambda: (0.3, torch.arange(8.0)), {"rtol": 1e-4, "atol": 1e-5})
+    add(
+        "special_" + name,
+        lambda: (points(-1.2, 1.2, (-1, 1, 0), count=15)[:, None], torch.arange(-2, 11)),
+        {"rtol": 1e-3, "atol": 1e-4},
+    )
+    add(
+        "special_" + name,
+        lambda: (points(-1.2, 1.2, (), torch.float64, 15), torch.tensor(7)),
+        {"rtol": 1e-7},
+    )
+    add(
+        "special_" + name + ".n_scalar",
+        lambda: (points(-1.2, 1.2, count=15), 4),
+        {"rtol": 1e-4, "atol": 1e-5},
+    )
+    add(
+        "special_" + name + ".x_scalar",
+        lambda: (0.3, torch.arange(8.0)),
+        {"rtol": 1e-4, "atol": 1e-5},
+    )
 add("polygamma", lambda: (2, points(-8.7, -0.2)), {"rtol": 1e-3})
 add("polygamma", lambda: (3, points(-8.7, -0.2)), {"rtol": 1e-3})
 add("polygamma", lambda: (3, torch.tensor([-3.0, -1.0, 0.0, 1.0])), {"rtol": 1e-4})
