@@ -130,6 +130,8 @@ def train(device: torch.device, name: str, steps: int = 20) -> Figures:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
+        if device.type != "cpu":  # what the loss did not wait for belongs to this step too
+            torch.accelerator.synchronize()
         times.append(clock.read())
     return {
         f"{name} first step": times[0],
