@@ -7,9 +7,13 @@ import textwrap
 from pathlib import Path
 
 import pytest
-import torch
 
-import torch_tpu  # noqa: F401
+# Tests count what is compiled: nothing may come from an earlier run. Read when torch is imported.
+os.environ["TORCH_TPU_CACHE_DIR"] = "off"
+
+import torch  # noqa: E402
+
+import torch_tpu  # noqa: E402, F401
 
 ROOT = Path(__file__).resolve().parents[2]
 
