@@ -56,6 +56,16 @@ struct tt_rt {
   int64_t dumps;
 };
 
+/* ---- storage.c ---- */
+
+/* A new storage without content, linked into its device; rt->lock is held. NULL when out of memory.
+ */
+tt_rt_storage *tt_rt_storage_make_locked(tt_rt_device *device, int64_t size);
+/* Gives it `buffer` as content, which it owns from now on; the old one is the caller's. rt->lock is
+ * held. */
+void tt_rt_storage_set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dtype dtype,
+                            const int64_t *dims, size_t rank);
+
 /* ---- view.c ---- */
 
 /* The tensor `view` of a storage whose content is `base` (any dims; its dtype is the buffer's), as

@@ -192,28 +192,8 @@ static tt_error *execute(run *r) {
 
 static void take_content(tt_rt_storage *storage, const tt_rt_output *out, tt_pj_buffer *buffer,
                          const char *op) {
-  storage->buffer = buffer;
-  storage->dtype = out->dtype;
-  storage->rank = out->rank;
-  if (out->rank != 0)
-    memcpy(storage->dims, out->dims, (size_t)out->rank * sizeof *out->dims);
+  tt_rt_storage_set_base(storage, buffer, out->dtype, out->dims, (size_t)out->rank);
   storage->op = op;
-}
-
-/* A new storage, linked in; rt->lock is held. */
-static tt_rt_storage *new_storage(tt_rt_device *device, const tt_rt_output *out) {
-  tt_rt_storage *storage = calloc(1, sizeof *storage);
-  if (storage == NULL)
-    return NULL;
-  storage->references = 1;
-  storage->device = device;
-  storage->size = out->size;
-  storage->next = device->storages;
-  if (device->storages != NULL)
-    device->storages->previous = storage;
-  device->storages = storage;
-  tt_rt_account(storage, 1);
-  return storage;
 }
 
 /* Storages for all new results first, so that running out of memory leaves nothing half written. */
@@ -222,7 +202,7 @@ static tt_error *make_storages(run *r) {
     const tt_rt_output *out = &r->program->outputs[i];
     if (out->kind != TT_RT_OUTPUT_NEW)
       continue;
-    r->call->results[out->index].storage = new_storage(r->call->device, out);
+    r->call->results[out->index].storage = tt_rt_storage_make_locked(r->call->device, out->size);
     if (r->call->results[out->index].storage == NULL)
       return tt_error_no_memory(sizeof(tt_rt_storage));
   }

@@ -6,26 +6,29 @@
 #include "base/checked.h"
 #include "runtime/internal.h"
 
-tt_error *tt_rt_storage_new(tt_rt_device *device, int64_t size, tt_rt_storage **out_storage) {
-  tt_rt_storage *storage;
-  *out_storage = NULL;
-  if (size < 0)
-    return tt_error_new(TT_INVALID_ARGUMENT, "a storage of %lld bytes", (long long)size);
-  storage = calloc(1, sizeof *storage);
+tt_rt_storage *tt_rt_storage_make_locked(tt_rt_device *device, int64_t size) {
+  tt_rt_storage *storage = calloc(1, sizeof *storage);
   if (storage == NULL)
-    return tt_error_no_memory(sizeof *storage);
+    return NULL;
   storage->references = 1;
   storage->device = device;
   storage->size = size;
-  pthread_mutex_lock(&device->rt->lock);
   storage->next = device->storages;
   if (device->storages != NULL)
     device->storages->previous = storage;
   device->storages = storage;
   tt_rt_account(storage, 1);
+  return storage;
+}
+
+tt_error *tt_rt_storage_new(tt_rt_device *device, int64_t size, tt_rt_storage **out_storage) {
+  *out_storage = NULL;
+  if (size < 0)
+    return tt_error_new(TT_INVALID_ARGUMENT, "a storage of %lld bytes", (long long)size);
+  pthread_mutex_lock(&device->rt->lock);
+  *out_storage = tt_rt_storage_make_locked(device, size);
   pthread_mutex_unlock(&device->rt->lock);
-  *out_storage = storage;
-  return NULL;
+  return *out_storage != NULL ? NULL : tt_error_no_memory(sizeof **out_storage);
 }
 
 void tt_rt_storage_retain(tt_rt_storage *storage) {
@@ -111,8 +114,8 @@ tt_error *tt_rt_storage_await(tt_rt_storage *storage) {
 
 /* ---- in and out ---- */
 
-static void set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dtype dtype,
-                     const int64_t *dims, size_t rank) {
+void tt_rt_storage_set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dtype dtype,
+                            const int64_t *dims, size_t rank) {
   storage->buffer = buffer;
   storage->dtype = dtype;
   storage->rank = (int32_t)rank;
@@ -146,7 +149,7 @@ tt_error *tt_rt_storage_upload(tt_rt_storage *storage, tt_dtype dtype, const int
                                             TT_PJ_HOST_COPY, &buffer, NULL));
   pthread_mutex_lock(&rt->lock);
   old = storage->buffer;
-  set_base(storage, buffer, dtype, array.dims, array.rank);
+  tt_rt_storage_set_base(storage, buffer, dtype, array.dims, array.rank);
   storage->op = NULL;
   rt->stats.host_to_device_bytes += storage->size;
   pthread_mutex_unlock(&rt->lock);
@@ -224,7 +227,8 @@ tt_error *tt_rt_storage_copy(tt_rt_storage *storage, tt_rt_device *device,
   if (storage->buffer != NULL)
     err = tt_pj_buffer_copy_to_device(rt->plugin, storage->buffer, device->raw, &copy->buffer);
   if (err == NULL && storage->buffer != NULL) {
-    set_base(copy, copy->buffer, storage->dtype, storage->dims, (size_t)storage->rank);
+    tt_rt_storage_set_base(copy, copy->buffer, storage->dtype, storage->dims,
+                           (size_t)storage->rank);
     copy->op = storage->op;
   }
   pthread_mutex_unlock(&rt->lock);
