@@ -10,7 +10,7 @@
 
 /* What the table of known plugins adds to a program's CompileOptionsProto; each may be empty. */
 typedef struct tt_pj_options {
-  tt_bytes all, quick, loose_max; /* of every program; with .quick; with .loose_max */
+  tt_bytes all, hints[TT_PJ_HINT_COUNT]; /* of every program; of those with hint 1 << i */
 } tt_pj_options;
 
 struct tt_pj_plugin {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "pjrt/internal.h"
 
 #define PATH_CAPACITY 4096
@@ -196,8 +197,8 @@ void tt_pj_plugin_free(tt_pj_plugin *plugin) {
   free(plugin->path);
   free(plugin->own_name);
   tt_bytes_free(&plugin->options.all);
-  tt_bytes_free(&plugin->options.quick);
-  tt_bytes_free(&plugin->options.loose_max);
+  for (size_t i = 0; i < TT_PJ_HINT_COUNT; i++)
+    tt_bytes_free(&plugin->options.hints[i]);
   free(plugin);
 }
 
@@ -210,6 +211,14 @@ const char *tt_pj_plugin_name(const tt_pj_plugin *plugin) { return plugin->name;
 void tt_pj_plugin_version(const tt_pj_plugin *plugin, int *out_major, int *out_minor) {
   *out_major = plugin->api.pjrt_api_version.major_version;
   *out_minor = plugin->api.pjrt_api_version.minor_version;
+}
+
+uint64_t tt_pj_plugin_options_hash(const tt_pj_plugin *plugin) {
+  const tt_pj_options *options = &plugin->options;
+  uint64_t hash = tt_hash64(options->all.data, options->all.size, 0);
+  for (size_t i = 0; i < TT_PJ_HINT_COUNT; i++)
+    hash = tt_hash64(options->hints[i].data, options->hints[i].size, hash);
+  return hash;
 }
 
 tt_error *tt_pj_plugin_attributes(const tt_pj_plugin *plugin, tt_pj_values *out_values) {

@@ -47,6 +47,8 @@ const char *tt_pj_plugin_path(const tt_pj_plugin *plugin);
 /* The name of its row in the table, or its file's name without folder and ending. */
 const char *tt_pj_plugin_name(const tt_pj_plugin *plugin);
 void tt_pj_plugin_version(const tt_pj_plugin *plugin, int *out_major, int *out_minor);
+/* Of what this client adds to every program's options: two that differ compile differently. */
+uint64_t tt_pj_plugin_options_hash(const tt_pj_plugin *plugin);
 /* "xla_version" (int64), "stablehlo_current_version" and "stablehlo_minimum_version" (int64[3]),
  * and what else it says of itself; none when it says nothing. Live as long as the process. */
 TT_NODISCARD tt_error *tt_pj_plugin_attributes(const tt_pj_plugin *plugin,

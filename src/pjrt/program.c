@@ -61,10 +61,9 @@ static tt_error *join_options(const tt_pj_plugin *plugin, const tt_pj_program *p
                               tt_bytes *out_options) {
   const tt_pj_options *known = &plugin->options;
   tt_bytes_append(out_options, known->all.data, known->all.size);
-  if (program->quick)
-    tt_bytes_append(out_options, known->quick.data, known->quick.size);
-  if (program->loose_max)
-    tt_bytes_append(out_options, known->loose_max.data, known->loose_max.size);
+  for (size_t i = 0; i < TT_PJ_HINT_COUNT; i++)
+    if (program->hints & 1u << i)
+      tt_bytes_append(out_options, known->hints[i].data, known->hints[i].size);
   tt_bytes_append(out_options, program->options, program->options_size);
   return tt_bytes_status(out_options);
 }

@@ -33,6 +33,15 @@ TT_NODISCARD tt_error *tt_pj_compile_options_encode(const tt_pj_compile_options 
 
 /* ---- compile ---- */
 
+/* What a caller knows of a program that the plugin's options can use. Hints change its speed, and
+ * with TT_PJ_LOOSE_MAX what maxima make of NaN. */
+typedef enum tt_pj_hint {
+  TT_PJ_QUICK = 1,     /* one op or so: compile fast rather than well */
+  TT_PJ_LOOSE_MAX = 2, /* maximum and minimum need not pass NaN on */
+  TT_PJ_PLAIN_DOT = 4, /* one matrix product that is no dot product of vectors, no loop */
+  TT_PJ_HINT_COUNT = 3
+} tt_pj_hint;
+
 typedef struct tt_pj_program {
   const char *format; /* "mlir": StableHLO as text, bytecode or portable artifact; "hlo": an
                          HloModuleProto */
@@ -40,8 +49,7 @@ typedef struct tt_pj_program {
   size_t code_size;
   const void *options; /* as tt_pj_compile_options_encode makes them */
   size_t options_size;
-  bool quick;     /* one op or so: where the plugin has a choice, compile fast rather than well */
-  bool loose_max; /* maximum and minimum need not pass NaN on */
+  unsigned hints; /* tt_pj_hint */
 } tt_pj_program;
 
 /* The client must outlive the executable. */

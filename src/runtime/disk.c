@@ -46,8 +46,9 @@ tt_error *tt_rt_disk_open(tt_rt *rt, const char *folder) {
     TT_TRY(tt_error_no_memory(strlen(folder)));
   tt_pj_plugin_version(rt->plugin, &major, &minor);
   stat(tt_pj_plugin_path(rt->plugin), &info); /* unreadable: zeros, as before */
-  tt_bytes_printf(&identity, "%s %lld %lld %d.%d %s %s ", tt_pj_plugin_path(rt->plugin),
-                  (long long)info.st_size, (long long)info.st_mtime, major, minor, rt->platform,
+  tt_bytes_printf(&identity, "%s %lld %lld %d.%d %llx %s %s ", tt_pj_plugin_path(rt->plugin),
+                  (long long)info.st_size, (long long)info.st_mtime, major, minor,
+                  (unsigned long long)tt_pj_plugin_options_hash(rt->plugin), rt->platform,
                   rt->platform_version);
   tt_bytes_text(&identity, flags != NULL ? flags : "");
   add_processor(&identity);

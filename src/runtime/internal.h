@@ -188,6 +188,11 @@ TT_NODISCARD tt_error *tt_rt_program_build(tt_rt *rt, tt_rt_call *call, const tt
 /* rt->lock is held. */
 void tt_rt_program_free(tt_rt *rt, tt_rt_program *program);
 
+/* ---- hints.c ---- */
+
+/* tt_pj_hint of the program that a rule made. */
+unsigned tt_rt_hints(const tt_hlo_func *func, const tt_low_rule *rule);
+
 /* ---- promote.c: which scalars become parameters ---- */
 
 /* What is known of the calls that differ in scalars only. */

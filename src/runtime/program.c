@@ -429,39 +429,17 @@ static void dump_text(tt_rt *rt, const tt_low_rule *rule, const tt_bytes *text) 
       tt_file_write(path, text->data, text->size)); /* a full disk must not stop training */
 }
 
-enum { QUICK_OPS = 400, QUICK_OUTPUTS = 4 };
-
-/* Whether to compile fast rather than well: few ops, few results, none of the ops that then run
- * slowly. */
-static bool is_quick(const builder *w) {
-  size_t count = 0;
-  if (w->program->outputs_count > QUICK_OUTPUTS)
-    return false;
-  for (const tt_hlo_op *op = w->module->funcs->body->first; op != NULL; op = op->next) {
-    const tt_hlo_attr *axes =
-        op->code == TT_HLO_REDUCE ? tt_hlo_op_attr(op, TT_HLO_DIMENSIONS) : NULL;
-    if (op->code == TT_HLO_SCATTER || op->code == TT_HLO_WHILE || op->code == TT_HLO_CONCATENATE ||
-        count++ > QUICK_OPS)
-      return false;
-    if (axes != NULL && axes->i64s.count != 0 &&
-        axes->i64s.items[axes->i64s.count - 1] != op->operands[0]->type.rank - 1)
-      return false;
-  }
-  return true;
-}
-
-static tt_error *compile_text(const builder *w, const tt_bytes *text, int device,
+static tt_error *compile_text(const builder *w, const tt_bytes *text, int device, unsigned hints,
                               tt_pj_executable **out_raw) {
   tt_error *err = NULL;
   tt_pj_compile_options options = {.device_ids = &device};
   tt_bytes encoded = {0};
-  tt_pj_program program = {.format = "mlir", .code = text->data, .code_size = text->size};
+  tt_pj_program program = {
+      .format = "mlir", .code = text->data, .code_size = text->size, .hints = hints};
   *out_raw = NULL;
   TT_TRY(tt_pj_compile_options_encode(&options, &encoded));
   program.options = encoded.data;
   program.options_size = encoded.size;
-  program.quick = is_quick(w);
-  program.loose_max = (w->call->rule->traits & TT_LOW_LOOSE_MAX) != 0;
   TT_TRY(tt_pj_compile(w->rt->client, &program, out_raw));
 out:
   tt_bytes_free(&encoded);
@@ -471,7 +449,8 @@ out:
 /* Two calls that lower to the same text share one executable. The key is the text's hash, the
  * device and what else the compilation depends on. */
 typedef struct text_key {
-  uint64_t hash[2], how;
+  uint64_t hash[2];
+  uint32_t device, hints;
 } text_key;
 
 static tt_error *share_executable(tt_rt *rt, const text_key *key, tt_pj_executable *raw_taken,
@@ -514,7 +493,7 @@ static tt_error *load_or_compile(builder *w, const tt_bytes *text, const text_ke
   loaded = *out_raw != NULL;
   if (!loaded) {
     TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, w->call->device->raw, &info));
-    TT_RETURN_IF_ERROR(tt_error_wrap_take(compile_text(w, text, info.id, out_raw), "%s: compile",
+    TT_RETURN_IF_ERROR(tt_error_wrap_take(compile_text(w, text, info.id, key->hints, out_raw), "%s: compile",
                                           w->call->rule->overload));
     tt_rt_disk_store(rt, disk_key, *out_raw);
   }
@@ -528,8 +507,8 @@ static tt_error *load_or_compile(builder *w, const tt_bytes *text, const text_ke
 
 static tt_error *find_or_compile(builder *w, const tt_bytes *text) {
   tt_rt *rt = w->rt;
-  uint64_t loose = (w->call->rule->traits & TT_LOW_LOOSE_MAX) != 0, quick = is_quick(w);
-  text_key key = {{0, 0}, (uint64_t)w->call->device->index | loose << 32 | quick << 33};
+  unsigned hints = tt_rt_hints(w->module->funcs, w->call->rule);
+  text_key key = {{0, 0}, (uint32_t)w->call->device->index, hints};
   tt_pj_executable *raw;
   tt_hash128(text->data, text->size, key.hash);
   pthread_mutex_lock(&rt->lock);
