@@ -24,7 +24,7 @@ struct State {
   std::mutex lock; /* of `settings`, and held while the runtime opens */
   Settings settings;
   std::atomic<tt_rt *> rt{nullptr};
-  std::atomic<size_t> devices{0}; /* that are used, of those that `rt` has */
+  std::atomic<size_t> devices{0}; /* of `rt` */
   std::atomic<bool> bad_fork{false};
   std::atomic<int> told_dtype{-1}; /* to the runtime; a ScalarType */
 };
@@ -70,6 +70,7 @@ tt_rt *open_runtime(const Settings &wanted) {
   options.plugin = wanted.plugin.c_str();
   options.dirs = dirs.data();
   options.dirs_count = dirs.size();
+  options.devices = wanted.devices;
   options.cache_folder = wanted.cache.empty() ? nullptr : wanted.cache.c_str();
   options.host = host_callbacks();
   tt_rt *rt = nullptr;
@@ -85,11 +86,6 @@ tt_rt *open_runtime(const Settings &wanted) {
   return rt;
 }
 
-size_t devices_used(const tt_rt *rt, const Settings &wanted) {
-  size_t count = tt_rt_device_count(rt);
-  return wanted.devices > 0 ? std::min(count, static_cast<size_t>(wanted.devices)) : count;
-}
-
 tt_rt *runtime_slow() {
   WithoutGil nogil;
   State &s = state();
@@ -101,7 +97,7 @@ tt_rt *runtime_slow() {
   tt_rt *rt = s.rt.load();
   if (rt == nullptr) {
     rt = open_runtime(s.settings);
-    s.devices = devices_used(rt, s.settings);
+    s.devices = tt_rt_device_count(rt);
     s.rt.store(rt, std::memory_order_release);
   }
   return rt;

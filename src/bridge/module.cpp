@@ -33,6 +33,10 @@ std::string find_plugin(const std::string &name, const std::vector<std::string> 
   return path;
 }
 
+bool devices_can_be_chosen(const std::string &name_or_path) {
+  return tt_pj_plugin_devices_option(name_or_path.c_str()) != nullptr;
+}
+
 std::vector<std::string> plugin_names() {
   std::vector<std::string> names;
   for (size_t i = 0; tt_pj_plugin_name_at(i) != nullptr; i++)
@@ -174,6 +178,7 @@ void define(py::module_ &m) {
         py::arg("cache"));
   m.def("find_plugin", call(&find_plugin));
   m.def("plugin_names", call(&plugin_names));
+  m.def("devices_can_be_chosen", call(&devices_can_be_chosen));
   m.def("is_available", call(&is_available));
   m.def("is_open", &runtime_is_open);
   m.def("in_bad_fork", &in_bad_fork);

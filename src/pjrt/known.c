@@ -33,6 +33,7 @@ typedef struct known {
   override overrides[4];               /* of every program */
   override hints[TT_PJ_HINT_COUNT][2]; /* besides, of those with hint 1 << i */
   bool uses_malloc;                    /* the device's memory is malloc's */
+  const char *devices_option;          /* of a client: how many devices it has */
 } known;
 
 static const known rows[] = {
@@ -41,22 +42,25 @@ static const known rows[] = {
      .files = {"xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so", "xla_cpu_pjrt/xla_cpu_pjrt.so"},
      /* Hides "Unsupported fusion type" on stderr. */
      .variables = {{"TF_CPP_MIN_LOG_LEVEL", "3", ALWAYS}},
-     .overrides = {/* Otherwise max, min and clamp lose NaN. */
-                   {"xla_cpu_enable_fast_min_max", "False"},
-                   /* Reductions by YNNPACK: sums over leading dims in 0.2 of the time, compiled in
-                    * 10 ms instead of 45. Its elementwise fusions crash. */
-                   {"xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_REDUCE"},
-                   {"xla_cpu_prefer_vector_width", "512"}},
-     .hints = {/* TT_PJ_QUICK. Measured on one op: compiles in 12 ms instead of 20, runs as fast.
-                * Programs with a scatter or many ops compile and run slower this way. */
-               {{"xla_cpu_use_fusion_emitters", "False"}, {"xla_backend_optimization_level", "1"}},
-               /* TT_PJ_LOOSE_MAX. A maximum over rows runs ten times faster this way. */
-               {{"xla_cpu_enable_fast_min_max", "True"}},
-               /* TT_PJ_PLAIN_DOT. By oneDNN instead of Eigen: 0.5 to 0.8 of the time. XLA ends the
-                * process where oneDNN refuses, as it does for batches of dot products. */
-               {{"xla_cpu_use_onednn", "True"},
-                {"xla_cpu_experimental_onednn_fusion_type", "LIBRARY_FUSION_TYPE_DOT"}}},
-     .uses_malloc = true},
+     .overrides =
+         {/* Otherwise max, min and clamp lose NaN. */
+          {"xla_cpu_enable_fast_min_max", "False"},
+          /* Reductions by YNNPACK: sums over leading dims in 0.2 of the time, compiled in
+           * 10 ms instead of 45. Its elementwise fusions crash. */
+          {"xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_REDUCE"},
+          {"xla_cpu_prefer_vector_width", "512"}},
+     .hints =
+         {/* TT_PJ_QUICK. Measured on one op: compiles in 12 ms instead of 20, runs as fast.
+           * Programs with a scatter or many ops compile and run slower this way. */
+          {{"xla_cpu_use_fusion_emitters", "False"}, {"xla_backend_optimization_level", "1"}},
+          /* TT_PJ_LOOSE_MAX. A maximum over rows runs ten times faster this way. */
+          {{"xla_cpu_enable_fast_min_max", "True"}},
+          /* TT_PJ_PLAIN_DOT. By oneDNN instead of Eigen: 0.5 to 0.8 of the time. XLA ends the
+           * process where oneDNN refuses, as it does for batches of dot products. */
+          {{"xla_cpu_use_onednn", "True"},
+           {"xla_cpu_experimental_onednn_fusion_type", "LIBRARY_FUSION_TYPE_DOT"}}},
+     .uses_malloc = true,
+     .devices_option = "cpu_device_count"},
     /* With no TPU there: do not wait for the cloud's metadata server, take no machine-wide lock;
      * the other three only keep warnings off stderr, and the type need not fit the topology. */
     {.name = "tpu",
@@ -106,6 +110,13 @@ const char *tt_pj_known_by_file(const char *path) {
       if (strcmp(last_component(rows[i].files[k]), file) == 0)
         return rows[i].name;
   return NULL;
+}
+
+const char *tt_pj_plugin_devices_option(const char *name_or_path) {
+  bool is_path = strchr(name_or_path, '/') != NULL;
+  const char *name = is_path ? tt_pj_known_by_file(name_or_path) : name_or_path;
+  const known *row = name == NULL ? NULL : row_of(name);
+  return row == NULL ? NULL : row->devices_option;
 }
 
 /* ---- finding ---- */

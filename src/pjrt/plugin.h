@@ -32,6 +32,10 @@ const char *tt_pj_plugin_name_at(size_t index);
 TT_NODISCARD tt_error *tt_pj_plugin_find(const char *name_or_path, const char *const *dirs,
                                          size_t dirs_count, char *out_path, size_t path_size);
 
+/* The client's option (an int64) by which that plugin has as many devices as one asks for; NULL:
+ * they are what the machine has. */
+const char *tt_pj_plugin_devices_option(const char *name_or_path);
+
 /* Finds, loads, checks and initialises a plugin. The library stays loaded until the process ends,
  * tt_pj_plugin_free or not; open each once per process and share it. Errors: NOT_FOUND no such name
  * or file; INVALID_ARGUMENT not a shared library, or not a plugin; FAILED_PRECONDITION another

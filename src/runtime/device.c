@@ -45,6 +45,19 @@ static tt_error *open_devices(tt_rt *rt) {
   return NULL;
 }
 
+static tt_error *open_client(tt_rt *rt, const tt_rt_options *options) {
+  const char *name = tt_pj_plugin_devices_option(options->plugin);
+  tt_pj_value count = {0};
+  if (options->devices == 0)
+    return tt_pj_client_create(rt->plugin, NULL, 0, &rt->client);
+  if (name == NULL)
+    return tt_error_new(TT_INVALID_ARGUMENT,
+                        "PJRT plugin %s: how many devices it has is not to be chosen",
+                        options->plugin);
+  count = tt_pj_value_int64(name, options->devices);
+  return tt_pj_client_create(rt->plugin, &count, 1, &rt->client);
+}
+
 tt_error *tt_rt_open(const tt_rt_options *options, tt_rt **out_rt) {
   tt_error *err = NULL;
   tt_rt *rt = calloc(1, sizeof *rt);
@@ -57,7 +70,7 @@ tt_error *tt_rt_open(const tt_rt_options *options, tt_rt **out_rt) {
   rt->default_dtype = TT_F32;
   TT_TRY(tt_pj_plugin_open(options->plugin, options->dirs, options->dirs_count, TT_PJ_USE_DEVICES,
                            &rt->plugin));
-  TT_TRY(tt_pj_client_create(rt->plugin, NULL, 0, &rt->client));
+  TT_TRY(open_client(rt, options));
   rt->platform = copy_text(tt_pj_client_platform_name(rt->client));
   rt->platform_version = copy_text(tt_pj_client_platform_version(rt->client));
   if (rt->platform == NULL || rt->platform_version == NULL)

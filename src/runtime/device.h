@@ -23,6 +23,7 @@ typedef struct tt_rt_options {
   const char *plugin;      /* a name of pjrt's table or a path */
   const char *const *dirs; /* where to look for a plugin by name */
   size_t dirs_count;
+  int64_t devices;          /* how many to have; 0: as many as the machine has */
   const char *cache_folder; /* for the on-disk tier of the program cache; NULL: none */
   tt_rt_host host;
 } tt_rt_options;

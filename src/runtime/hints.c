@@ -16,13 +16,14 @@ static bool needs_care(const tt_hlo_op *op) {
   switch (op->code) {
     case TT_HLO_SCATTER:
     case TT_HLO_WHILE:
-    case TT_HLO_CONCATENATE:
       return true;
     case TT_HLO_EXPONENTIAL: /* a quick compilation computes it once for each use */
       return is_used_twice(op);
     case TT_HLO_REDUCE: {
       const tt_hlo_list axes = tt_hlo_op_attr(op, TT_HLO_DIMENSIONS)->i64s;
-      return axes.count != 0 && axes.items[axes.count - 1] != op->operands[0]->type.rank - 1;
+      const tt_hlo_type *type = &op->operands[0]->type;
+      return type->dtype != TT_F32 && axes.count != 0 &&
+             axes.items[axes.count - 1] != type->rank - 1;
     }
     default:
       return false;

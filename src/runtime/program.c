@@ -493,8 +493,8 @@ static tt_error *load_or_compile(builder *w, const tt_bytes *text, const text_ke
   loaded = *out_raw != NULL;
   if (!loaded) {
     TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, w->call->device->raw, &info));
-    TT_RETURN_IF_ERROR(tt_error_wrap_take(compile_text(w, text, info.id, key->hints, out_raw), "%s: compile",
-                                          w->call->rule->overload));
+    TT_RETURN_IF_ERROR(tt_error_wrap_take(compile_text(w, text, info.id, key->hints, out_raw),
+                                          "%s: compile", w->call->rule->overload));
     tt_rt_disk_store(rt, disk_key, *out_raw);
   }
   pthread_mutex_lock(&rt->lock);

@@ -45,7 +45,7 @@ VARIABLES = (
     Variable(
         "TORCH_TPU_CPU_DEVICES",
         "1",
-        "how many devices a plugin on the host's CPU shows (XLA's has four at most)",
+        "how many devices a plugin on the host's CPU has",
     ),
     Variable(
         "TORCH_TPU_CACHE_DIR",

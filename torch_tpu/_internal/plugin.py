@@ -55,8 +55,8 @@ def folders() -> list[str]:
 
 
 def _devices(plugin: str) -> int:
-    """Return how many devices to use, 0 for all that the plugin has."""
-    return env.count("TORCH_TPU_CPU_DEVICES") if plugin == "xla_cpu" else 0
+    """Return how many devices to ask for, 0 where the machine has as many as it has."""
+    return env.count("TORCH_TPU_CPU_DEVICES") if _C.devices_can_be_chosen(plugin) else 0
 
 
 def configure() -> None:

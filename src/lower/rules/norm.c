@@ -143,31 +143,50 @@ static tt_error *lower_layer_norm(tt_low_ctx *ctx, const tt_low_value *args, siz
   return NULL;
 }
 
+/* The axes before `first` as one and those from it on as one. */
+static tt_hlo_value *as_rows(tt_low_ctx *ctx, tt_hlo_value *x, int first) {
+  tt_hlo_dim *from = tt_hlo_dims_of(ctx->b, x);
+  if (from == NULL)
+    return x;
+  const tt_hlo_dim to[2] = {tt_hlo_dims_product(ctx->b, from, 0, first),
+                            tt_hlo_dims_product(ctx->b, from, first, tt_hlo_rank(x))};
+  return tt_hlo_reshape(ctx->b, x, to, 2);
+}
+
+static tt_hlo_value *reshape_like(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *like) {
+  return tt_hlo_reshape(ctx->b, x, tt_hlo_dims_of(ctx->b, like), (size_t)tt_hlo_rank(like));
+}
+
 /* (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask) -> (dx, dweight,
- * dbias) */
+ * dbias). On a matrix of rows: sums over one axis are what compilers do best. */
 static tt_error *lower_layer_norm_backward(tt_low_ctx *ctx, const tt_low_value *args,
                                            size_t args_count, tt_low_value *results) {
   (void)args_count;
+  const int64_t rows[1] = {0}, columns[1] = {1};
   tt_hlo_build *b = ctx->b;
   tt_dtype dtype = tt_low_opmath(tt_hlo_dtype(args[1].tensor));
-  tt_hlo_value *g = tt_low_tensor(ctx, &args[0], dtype), *x = tt_low_tensor(ctx, &args[1], dtype);
-  tt_hlo_value *mean = tt_low_tensor(ctx, &args[3], dtype),
-               *rstd = tt_low_tensor(ctx, &args[4], dtype);
-  tt_hlo_value *weight = wide(ctx, &args[5], dtype);
-  int first = layer_norm_axis(&args[2], x);
-  size_t inner_count, outer_count;
-  const int64_t *inner = tt_low_axes_from(ctx, first, tt_hlo_rank(x), &inner_count);
-  const int64_t *outer = tt_low_axes_from(ctx, 0, first, &outer_count);
+  tt_hlo_value *input = tt_low_tensor(ctx, &args[1], dtype);
+  tt_hlo_value *weight = wide(ctx, &args[5], dtype), *bias = wide(ctx, &args[6], dtype);
+  int first = layer_norm_axis(&args[2], input);
+  tt_hlo_value *g = as_rows(ctx, tt_low_tensor(ctx, &args[0], dtype), first),
+               *x = as_rows(ctx, input, first),
+               *mean = as_rows(ctx, tt_low_tensor(ctx, &args[3], dtype), first),
+               *rstd = as_rows(ctx, tt_low_tensor(ctx, &args[4], dtype), first);
   tt_hlo_value *xhat = normalize(ctx, x, mean, rstd);
   if (tt_low_mask(ctx, &args[7], 0)) {
-    tt_hlo_value *gw = weight != NULL ? tt_low_with(ctx, TT_HLO_MULTIPLY, g, weight) : g;
-    tt_low_set(&results[0], normalize_backward(ctx, gw, xhat, rstd, inner, inner_count));
+    tt_hlo_value *gw =
+        weight != NULL ? tt_low_with(ctx, TT_HLO_MULTIPLY, g, as_rows(ctx, weight, 0)) : g;
+    tt_low_set(&results[0],
+               reshape_like(ctx, normalize_backward(ctx, gw, xhat, rstd, columns, 1), input));
   }
   if (tt_low_mask(ctx, &args[7], 1) && weight != NULL)
-    tt_low_set(&results[1],
-               tt_low_fold(ctx, TT_HLO_ADD, tt_hlo_mul(b, g, xhat), outer, outer_count, false));
-  if (tt_low_mask(ctx, &args[7], 2) && tt_low_is_tensor(&args[6]))
-    tt_low_set(&results[2], tt_low_fold(ctx, TT_HLO_ADD, g, outer, outer_count, false));
+    tt_low_set(
+        &results[1],
+        reshape_like(ctx, tt_low_fold(ctx, TT_HLO_ADD, tt_hlo_mul(b, g, xhat), rows, 1, false),
+                     weight));
+  if (tt_low_mask(ctx, &args[7], 2) && bias != NULL)
+    tt_low_set(&results[2],
+               reshape_like(ctx, tt_low_fold(ctx, TT_HLO_ADD, g, rows, 1, false), bias));
   return NULL;
 }
 
@@ -183,10 +202,6 @@ static tt_hlo_value *group(tt_low_ctx *ctx, tt_hlo_value *x, int64_t groups) {
   tt_hlo_dim inner = tt_hlo_dim_mul(b, channels, tt_hlo_dims_product(b, from, 2, tt_hlo_rank(x)));
   const tt_hlo_dim to[3] = {from[0], tt_hlo_dim_number(groups), inner};
   return tt_hlo_reshape(b, x, to, 3);
-}
-
-static tt_hlo_value *reshape_like(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *like) {
-  return tt_hlo_reshape(ctx->b, x, tt_hlo_dims_of(ctx->b, like), (size_t)tt_hlo_rank(like));
 }
 
 /* (input, weight, bias, N, C, HxW, group, eps) -> (out, mean[N, group], rstd[N, group]) */
