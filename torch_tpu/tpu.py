@@ -64,6 +64,7 @@ __all__ = [
     "Event",
     "Precision",
     "Stream",
+    "allow_excess_precision",  # noqa: F822  (a property of the module)
     "cache_stats",
     "clear_cache",
     "compilation_stats",
@@ -129,6 +130,25 @@ class _TpuModule(types.ModuleType):
     @eager_mode.setter
     def eager_mode(self, mode: EagerMode) -> None:
         _settings.put_eager_mode(mode)
+
+    @property
+    def allow_excess_precision(self) -> bool:
+        """Whether programs may keep more digits than a dtype has between two of their operations.
+
+        True at first: a value that is rounded to bfloat16 and widened again at once stays as it
+        was. False rounds each time. Read when a program is compiled; plugins without XLA ignore it.
+        Source: XLA's ``xla_allow_excess_precision``.
+
+        Raises:
+            TypeError: what is assigned is no bool.
+        """
+        return not _C.exact()
+
+    @allow_excess_precision.setter
+    def allow_excess_precision(self, allow: bool) -> None:
+        if not isinstance(allow, bool):
+            raise TypeError(f"allow_excess_precision must be a bool, not {allow!r}")
+        _C.set_exact(not allow)
 
     @property
     def _initialized(self) -> bool:

@@ -37,6 +37,7 @@ struct Settings {
   std::vector<std::string> dirs; /* where plugins are looked for by name */
   tt_rt_mode mode = TT_RT_STRICT;
   bool check_nans = false;
+  bool exact = false;                        /* torch.tpu.allow_excess_precision is its opposite */
   std::optional<tt_hlo_precision> precision; /* none: torch_precision */
   /* What torch.get_float32_matmul_precision() says; PyTorch itself takes 0.1 us to ask. */
   tt_hlo_precision torch_precision = TT_HLO_PRECISION_HIGHEST;

@@ -57,6 +57,8 @@ void apply_changes(tt_rt *rt, const Settings &from, const Settings &to) {
     tt_rt_precision_set(rt, to.effective_precision());
   if (from.check_nans != to.check_nans)
     tt_rt_check_nans_set(rt, to.check_nans);
+  if (from.exact != to.exact)
+    tt_rt_exact_set(rt, to.exact);
   if (from.dump != to.dump)
     check(tt_rt_dump_set(rt, to.dump.empty() ? nullptr : to.dump.c_str()));
 }

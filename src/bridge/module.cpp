@@ -112,6 +112,12 @@ void set_torch_precision(int wanted) {
 /* What the next call is lowered with. */
 int effective_precision() { return tt_rt_precision_get(runtime()); }
 
+bool exact() { return settings().exact; }
+
+void set_exact(bool on) {
+  update_settings([&](Settings &s) { s.exact = on; });
+}
+
 void set_check_nans(bool on) {
   update_settings([&](Settings &s) { s.check_nans = on; });
 }
@@ -198,6 +204,8 @@ void define(py::module_ &m) {
   m.def("set_precision", call(&set_precision));
   m.def("set_torch_precision", call(&set_torch_precision));
   m.def("effective_precision", call(&effective_precision));
+  m.def("exact", &exact);
+  m.def("set_exact", call(&set_exact));
   m.def("set_check_nans", call(&set_check_nans));
   m.def("set_dump", call(&set_dump));
   m.def("stats", call(&stats));

@@ -36,6 +36,13 @@ typedef struct known {
   const char *devices_option;          /* of a client: how many devices it has */
 } known;
 
+/* The places of the hints in `known`. */
+enum { QUICK, LOOSE_MAX, PLAIN_DOT, EXACT };
+_Static_assert(TT_PJ_QUICK == 1 << QUICK && TT_PJ_LOOSE_MAX == 1 << LOOSE_MAX &&
+                   TT_PJ_PLAIN_DOT == 1 << PLAIN_DOT && TT_PJ_EXACT == 1 << EXACT,
+               "hints and their places");
+#define XLA_EXACT {{"xla_allow_excess_precision", "False"}}
+
 static const known rows[] = {
     {.name = "cpu", .files = {"torch_tpu/libpjrt_cpu.so", "libpjrt_cpu.so"}},
     {.name = "xla_cpu",
@@ -50,15 +57,17 @@ static const known rows[] = {
           {"xla_cpu_experimental_ynn_fusion_type", "LIBRARY_FUSION_TYPE_REDUCE"},
           {"xla_cpu_prefer_vector_width", "512"}},
      .hints =
-         {/* TT_PJ_QUICK. Measured on one op: compiles in 12 ms instead of 20, runs as fast.
+         {/* Measured on one op: compiles in 12 ms instead of 20, runs as fast.
            * Programs with a scatter or many ops compile and run slower this way. */
-          {{"xla_cpu_use_fusion_emitters", "False"}, {"xla_backend_optimization_level", "1"}},
-          /* TT_PJ_LOOSE_MAX. A maximum over rows runs ten times faster this way. */
-          {{"xla_cpu_enable_fast_min_max", "True"}},
-          /* TT_PJ_PLAIN_DOT. By oneDNN instead of Eigen: 0.5 to 0.8 of the time. XLA ends the
+          [QUICK] = {{"xla_cpu_use_fusion_emitters", "False"},
+                     {"xla_backend_optimization_level", "1"}},
+          /* A maximum over rows runs ten times faster this way. */
+          [LOOSE_MAX] = {{"xla_cpu_enable_fast_min_max", "True"}},
+          /* By oneDNN instead of Eigen: 0.5 to 0.8 of the time. XLA ends the
            * process where oneDNN refuses, as it does for batches of dot products. */
-          {{"xla_cpu_use_onednn", "True"},
-           {"xla_cpu_experimental_onednn_fusion_type", "LIBRARY_FUSION_TYPE_DOT"}}},
+          [PLAIN_DOT] = {{"xla_cpu_use_onednn", "True"},
+                         {"xla_cpu_experimental_onednn_fusion_type", "LIBRARY_FUSION_TYPE_DOT"}},
+          [EXACT] = XLA_EXACT},
      .uses_malloc = true,
      .devices_option = "cpu_device_count"},
     /* With no TPU there: do not wait for the cloud's metadata server, take no machine-wide lock;
@@ -69,15 +78,18 @@ static const known rows[] = {
                    {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1", TOPOLOGY_ONLY},
                    {"TPU_ACCELERATOR_TYPE", "v6e-4", TOPOLOGY_ONLY},
                    {"TPU_WORKER_HOSTNAMES", "localhost", TOPOLOGY_ONLY},
-                   {"TPU_WORKER_ID", "0", TOPOLOGY_ONLY}}},
+                   {"TPU_WORKER_ID", "0", TOPOLOGY_ONLY}},
+     .hints = {[EXACT] = XLA_EXACT}},
     {.name = "cuda",
      .files = {"jax_plugins/xla_cuda13/xla_cuda_plugin.so",
                "jax_plugins/xla_cuda12/xla_cuda_plugin.so",
-               "jax_plugins/xla_cuda/xla_cuda_plugin.so"}},
+               "jax_plugins/xla_cuda/xla_cuda_plugin.so"},
+     .hints = {[EXACT] = XLA_EXACT}},
     {.name = "rocm",
      .files = {"jax_plugins/xla_rocm7/xla_rocm_plugin.so",
                "jax_plugins/xla_rocm60/xla_rocm_plugin.so",
-               "jax_plugins/xla_rocm/xla_rocm_plugin.so"}},
+               "jax_plugins/xla_rocm/xla_rocm_plugin.so"},
+     .hints = {[EXACT] = XLA_EXACT}},
     {.name = "oneapi", .files = {"jax_plugins/intel_extension_for_openxla/pjrt_plugin_xpu.so"}},
     {.name = "neuron", .files = {"libneuronxla/libneuronpjrt.so"}},
     {.name = "metal",

@@ -169,6 +169,7 @@ tt_hlo_precision tt_rt_precision_get(const tt_rt *rt) {
 void tt_rt_precision_set(tt_rt *rt, tt_hlo_precision precision) {
   atomic_store(&rt->precision, precision);
 }
+void tt_rt_exact_set(tt_rt *rt, bool on) { atomic_store(&rt->exact, on); }
 void tt_rt_default_dtype_set(tt_rt *rt, tt_dtype dtype) { atomic_store(&rt->default_dtype, dtype); }
 
 /* ---- waiting ---- */

@@ -61,6 +61,8 @@ TT_NODISCARD tt_error *tt_rt_mode_set(tt_rt *rt, tt_rt_mode mode);
 void tt_rt_check_nans_set(tt_rt *rt, bool on);
 tt_hlo_precision tt_rt_precision_get(const tt_rt *rt);
 void tt_rt_precision_set(tt_rt *rt, tt_hlo_precision precision);
+/* Whether a program rounds to a narrower type also where it widens again at once; off at first. */
+void tt_rt_exact_set(tt_rt *rt, bool on);
 void tt_rt_default_dtype_set(tt_rt *rt, tt_dtype dtype);
 
 typedef struct tt_rt_stats {

@@ -49,7 +49,7 @@ static bool keeps_dot_plain(tt_hlo_code code) {
          (tt_hlo_ops[code].traits & TT_HLO_ELEMENTWISE) != 0;
 }
 
-unsigned tt_rt_hints(const tt_hlo_func *func, const tt_low_rule *rule) {
+unsigned tt_rt_hints(const tt_rt *rt, const tt_hlo_func *func, const tt_low_rule *rule) {
   size_t ops = 0, dots = 0;
   bool quick = true, plain = true;
   for (const tt_hlo_op *op = func->body->first; op != NULL; op = op->next, ops++) {
@@ -62,5 +62,6 @@ unsigned tt_rt_hints(const tt_hlo_func *func, const tt_low_rule *rule) {
       quick = quick && op->operands_count <= QUICK_RESULTS;
   }
   return (quick ? TT_PJ_QUICK : 0u) | (plain && dots == 1 ? TT_PJ_PLAIN_DOT : 0u) |
-         (rule->traits & TT_LOW_LOOSE_MAX ? TT_PJ_LOOSE_MAX : 0u);
+         (rule->traits & TT_LOW_LOOSE_MAX ? TT_PJ_LOOSE_MAX : 0u) |
+         (atomic_load(&rt->exact) ? TT_PJ_EXACT : 0u);
 }

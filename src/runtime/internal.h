@@ -49,7 +49,7 @@ struct tt_rt {
   tt_rt_stats stats;
   uint64_t serial; /* of calls: see tt_rt_storage.mark */
   _Atomic int mode, precision, default_dtype;
-  _Atomic bool check_nans;
+  _Atomic bool check_nans, exact;
   char *cache_folder;   /* on-disk tier; NULL: none. Set at the start */
   uint64_t identity[2]; /* hash of plugin, flags and processor */
   char *dump_folder;
@@ -191,7 +191,7 @@ void tt_rt_program_free(tt_rt *rt, tt_rt_program *program);
 /* ---- hints.c ---- */
 
 /* tt_pj_hint of the program that a rule made. */
-unsigned tt_rt_hints(const tt_hlo_func *func, const tt_low_rule *rule);
+unsigned tt_rt_hints(const tt_rt *rt, const tt_hlo_func *func, const tt_low_rule *rule);
 
 /* ---- promote.c: which scalars become parameters ---- */
 

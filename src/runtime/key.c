@@ -224,11 +224,11 @@ tt_error *tt_rt_shape_take(tt_rt *rt, const tt_rt_call *call, tt_rt_shape *shape
   shape->failed = false;
   rt->serial++;
   add_word(shape, (uint64_t)(uintptr_t)call->rule);
-  add_word(shape, (uint64_t)debug |
-                      (uint64_t)atomic_load_explicit(&rt->precision, memory_order_relaxed) << 8 |
-                      (uint64_t)atomic_load_explicit(&rt->default_dtype, memory_order_relaxed)
-                          << 16 |
-                      (uint64_t)call->device->index << 24 | (uint64_t)call->targets_count << 40);
+  add_word(shape,
+           (uint64_t)debug | (uint64_t)atomic_load_explicit(&rt->exact, memory_order_relaxed) << 1 |
+               (uint64_t)atomic_load_explicit(&rt->precision, memory_order_relaxed) << 8 |
+               (uint64_t)atomic_load_explicit(&rt->default_dtype, memory_order_relaxed) << 16 |
+               (uint64_t)call->device->index << 24 | (uint64_t)call->targets_count << 40);
   for (size_t i = 0; i < call->args_count; i++)
     add_arg(rt, shape, &call->args[i], false);
   if (call->rule->traits & TT_LOW_SIZED)

@@ -507,7 +507,7 @@ static tt_error *load_or_compile(builder *w, const tt_bytes *text, const text_ke
 
 static tt_error *find_or_compile(builder *w, const tt_bytes *text) {
   tt_rt *rt = w->rt;
-  unsigned hints = tt_rt_hints(w->module->funcs, w->call->rule);
+  unsigned hints = tt_rt_hints(rt, w->module->funcs, w->call->rule);
   text_key key = {{0, 0}, (uint32_t)w->call->device->index, hints};
   tt_pj_executable *raw;
   tt_hash128(text->data, text->size, key.hash);

@@ -13,7 +13,7 @@ from torch_tpu._internal import decompose, user_line
 NAMES = """
     is_available is_initialized device_count current_device set_device device device_of
     get_device_name get_device_properties Stream Event stream set_stream current_stream
-    default_stream synchronize EagerMode eager_mode set_eager_mode Precision precision
+    default_stream synchronize EagerMode eager_mode set_eager_mode Precision precision allow_excess_precision
     manual_seed manual_seed_all initial_seed get_rng_state set_rng_state default_generators
     get_amp_supported_dtype topology_aware_mesh memory_allocated max_memory_allocated
     reset_peak_memory_stats memory_reserved memory_stats memory_summary mem_get_info empty_cache
@@ -181,6 +181,28 @@ def test_precision_is_part_of_the_program(python, tmp_path):
     )
     products = [t for t in (f.read_text() for f in tmp_path.iterdir()) if "dot_general" in t]
     assert len(products) == 2 and sum("HIGHEST" in t for t in products) == 1
+
+
+def test_allow_excess_precision(device):
+    x = torch.linspace(0, 1, 1009, dtype=torch.bfloat16).to(device)
+    wanted = torch.expm1(x).cpu()
+    assert torch.tpu.allow_excess_precision is True
+
+    def compiled_by_a_call():
+        before = torch.tpu.compilation_stats()["programs"]
+        assert torch.equal(torch.expm1(x).cpu(), wanted)
+        return torch.tpu.compilation_stats()["programs"] - before
+
+    try:
+        assert compiled_by_a_call() == 0
+        torch.tpu.allow_excess_precision = False
+        assert torch.tpu.allow_excess_precision is False
+        assert compiled_by_a_call() == 1
+        with pytest.raises(TypeError, match="bool"):
+            torch.tpu.allow_excess_precision = 1
+    finally:
+        torch.tpu.allow_excess_precision = True
+    assert compiled_by_a_call() == 0
 
 
 def test_default_dtype_reaches_the_device(device):
