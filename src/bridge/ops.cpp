@@ -339,8 +339,7 @@ void add_meta(const IValue &value, std::vector<at::Tensor> &out) {
     out.emplace_back();
 }
 
-void check_written(Call &c, size_t k, const at::Tensor &meta, const at::Tensor &target,
-                   bool is_out) {
+void check_written(Call &c, const at::Tensor &meta, const at::Tensor &target, bool is_out) {
   at::assert_no_internal_overlap(target);
   TORCH_CHECK(c10::canCast(meta.scalar_type(), target.scalar_type()), "result type ",
               meta.scalar_type(), " can't be cast to the desired output type ",
@@ -351,7 +350,6 @@ void check_written(Call &c, size_t k, const at::Tensor &meta, const at::Tensor &
               meta.sizes());
   at::native::resize_output(target, meta.sizes());
   c.resized = true;
-  (void)k;
 }
 
 /* The tensors that results go to, in order, undefined where a result is new. */
@@ -385,7 +383,7 @@ std::vector<at::Tensor> ask_meta(Call &c) {
   const auto targets = target_tensors(c);
   for (size_t i = 0; i < metas.size() && i < targets.size(); i++)
     if (targets[i].first.defined() && metas[i].defined())
-      check_written(c, i, metas[i], targets[i].first, targets[i].second);
+      check_written(c, metas[i], targets[i].first, targets[i].second);
   return metas;
 }
 
@@ -527,7 +525,7 @@ tt_error *run_call(Call &c) {
   return tt_rt_run(&c.call);
 }
 
-void run_once(Call &c) {
+void prepare_call(Call &c) {
   flatten(c);
   if (c.device.index() < 0)
     c.device = c10::Device(kTpu, current_device());
@@ -560,7 +558,7 @@ class RuleKernel final : public c10::OperatorKernel {
     refresh_settings(runtime());
     for (int tries = 0;; tries++) {
       c.resized = false;
-      run_once(c);
+      prepare_call(c);
       tt_error *err = run_call(c);
       if (c.thrown) {
         tt_error_free(err);

@@ -13,7 +13,8 @@ from torch_tpu._internal import decompose, user_line
 NAMES = """
     is_available is_initialized device_count current_device set_device device device_of
     get_device_name get_device_properties Stream Event stream set_stream current_stream
-    default_stream synchronize EagerMode eager_mode set_eager_mode Precision precision allow_excess_precision
+    default_stream synchronize EagerMode eager_mode set_eager_mode Precision precision
+    allow_excess_precision
     manual_seed manual_seed_all initial_seed get_rng_state set_rng_state default_generators
     get_amp_supported_dtype topology_aware_mesh memory_allocated max_memory_allocated
     reset_peak_memory_stats memory_reserved memory_stats memory_summary mem_get_info empty_cache
