@@ -38,7 +38,7 @@ TT_NODISCARD tt_error *tt_pj_compile_options_encode(const tt_pj_compile_options 
 typedef enum tt_pj_hint {
   TT_PJ_QUICK = 1,     /* one op or so: compile fast rather than well */
   TT_PJ_LOOSE_MAX = 2, /* maximum and minimum need not pass NaN on */
-  TT_PJ_PLAIN_DOT = 4, /* one matrix product that is no dot product of vectors, no loop */
+  TT_PJ_PLAIN_DOT = 4, /* one product of matrices, no arithmetic after it but one addition */
   TT_PJ_EXACT = 8,     /* a conversion to a narrower type rounds, though it is undone at once */
   TT_PJ_HINT_COUNT = 4
 } tt_pj_hint;
