@@ -128,7 +128,7 @@ out:
 
 static tt_error *make_one_folder(const char *path) {
   struct stat status;
-  if (mkdir(path, 0777) == 0)
+  if (mkdir(path, 0700) == 0)
     return NULL;
   int number = errno;
   if (stat(path, &status) == 0) {

@@ -34,6 +34,7 @@ constexpr size_t kMaxDevices = 128; /* what a DeviceIndex can count */
  * when it opens. */
 struct Settings {
   std::string plugin;            /* a name of pjrt's table or a path; empty: not configured */
+  std::string problem;           /* why no plugin is configured */
   std::vector<std::string> dirs; /* where plugins are looked for by name */
   tt_rt_mode mode = TT_RT_STRICT;
   bool check_nans = false;
@@ -103,9 +104,8 @@ c10::ScalarType scalar_type_of(tt_dtype dtype); /* throws for one that PyTorch l
 
 /* ---- generators (device.cpp) ---- */
 
-/* Counter based: the numbers drawn depend on `seed` and `offset` alone. As with every
- * GeneratorImpl, whoever draws holds `mutex_`: auto *generator = generator_or_default(given,
- * index); std::lock_guard<std::mutex> lock(generator->mutex_); call.rng = generator->rng(); */
+/* Counter based: the numbers drawn depend on `seed` and `offset` alone. The runtime reads and moves
+ * both atomically, so drawing needs no mutex_. */
 class TpuGenerator final : public c10::GeneratorImpl {
  public:
   explicit TpuGenerator(c10::DeviceIndex index);
@@ -122,6 +122,7 @@ class TpuGenerator final : public c10::GeneratorImpl {
 
  private:
   TpuGenerator *clone_impl() const override;
+  void put(tt_rt_rng rng);
   tt_rt_rng rng_;
 };
 /* Made at the first call, with a random seed or that of the last seed_default_generators. Lives for

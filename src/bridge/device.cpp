@@ -64,7 +64,9 @@ void apply_changes(tt_rt *rt, const Settings &from, const Settings &to) {
 }
 
 tt_rt *open_runtime(const Settings &wanted) {
-  TORCH_CHECK(!wanted.plugin.empty(), "tpu: no plugin configured: import torch_tpu does that");
+  TORCH_CHECK(
+      !wanted.plugin.empty(), "tpu: ",
+      wanted.problem.empty() ? "no plugin configured: import torch_tpu does that" : wanted.problem);
   std::vector<const char *> dirs;
   for (const std::string &dir : wanted.dirs)
     dirs.push_back(dir.c_str());
@@ -521,10 +523,19 @@ TpuGenerator::TpuGenerator(c10::DeviceIndex index)
                          c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
       rng_{c10::default_rng_seed_val, 0} {}
 
-void TpuGenerator::set_current_seed(uint64_t seed) { rng_ = {seed, 0}; }
-void TpuGenerator::set_offset(uint64_t offset) { rng_.offset = offset; }
-uint64_t TpuGenerator::get_offset() const { return rng_.offset; }
-uint64_t TpuGenerator::current_seed() const { return rng_.seed; }
+/* Atomic: operators read and move the state without mutex_ (bridge.h). */
+void TpuGenerator::put(tt_rt_rng rng) {
+  __atomic_store_n(&rng_.seed, rng.seed, __ATOMIC_RELAXED);
+  __atomic_store_n(&rng_.offset, rng.offset, __ATOMIC_RELAXED);
+}
+void TpuGenerator::set_current_seed(uint64_t seed) { put({seed, 0}); }
+void TpuGenerator::set_offset(uint64_t offset) { put({current_seed(), offset}); }
+uint64_t TpuGenerator::get_offset() const {
+  return __atomic_load_n(&rng_.offset, __ATOMIC_RELAXED);
+}
+uint64_t TpuGenerator::current_seed() const {
+  return __atomic_load_n(&rng_.seed, __ATOMIC_RELAXED);
+}
 
 uint64_t TpuGenerator::seed() {
   uint64_t random = c10::detail::getNonDeterministicRandom();
@@ -536,19 +547,22 @@ void TpuGenerator::set_state(const c10::TensorImpl &state) {
   at::detail::check_rng_state(state);
   TORCH_CHECK(state.numel() == sizeof rng_, "tpu: a generator's state has ", sizeof rng_,
               " bytes, this one ", state.numel());
-  memcpy(&rng_, state.data(), sizeof rng_);
+  tt_rt_rng rng;
+  memcpy(&rng, state.data(), sizeof rng);
+  put(rng);
 }
 
 c10::intrusive_ptr<c10::TensorImpl> TpuGenerator::get_state() const {
   at::Tensor bytes =
       at::empty({static_cast<int64_t>(sizeof rng_)}, at::TensorOptions(at::kCPU).dtype(at::kByte));
-  memcpy(bytes.mutable_data_ptr(), &rng_, sizeof rng_);
+  const tt_rt_rng rng = {current_seed(), get_offset()};
+  memcpy(bytes.mutable_data_ptr(), &rng, sizeof rng);
   return bytes.getIntrusivePtr();
 }
 
 TpuGenerator *TpuGenerator::clone_impl() const {
   auto *copy = new TpuGenerator(device().index());
-  copy->rng_ = rng_;
+  copy->put({current_seed(), get_offset()});
   return copy;
 }
 

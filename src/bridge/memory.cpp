@@ -115,7 +115,7 @@ std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(c10::DeviceIndex index)
   return {host_bytes(_SC_AVPHYS_PAGES), host_bytes(_SC_PHYS_PAGES)};
 }
 
-/* Host memory that starts at a page, so that a plugin may take it over without a copy. */
+/* Host memory that starts at a page. */
 class HostAllocator final : public at::HostAllocator {
  public:
   c10::DataPtr allocate(size_t size) override {

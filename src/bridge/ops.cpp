@@ -11,8 +11,10 @@
 #include <torch/csrc/jit/python/pybind_utils.h>
 #include <torch/library.h>
 
+#include <atomic>
 #include <exception>
 #include <memory>
+#include <mutex>
 
 #include "bridge/overloads.h"
 #include "bridge/tensor.h"
@@ -519,9 +521,9 @@ TpuGenerator *generator_of(const Call &c) {
 tt_error *run_call(Call &c) {
   if ((c.call.rule->traits & TT_LOW_RANDOM) == 0)
     return tt_rt_run(&c.call);
-  auto *generator = generator_of(c);
-  std::lock_guard<std::mutex> lock(generator->mutex_);
-  c.call.rng = generator->rng();
+  /* Not under generator->mutex_: a meta kernel waits for the GIL, which torch.manual_seed holds
+   * while it waits for that mutex. The runtime orders the calls that take numbers. */
+  c.call.rng = generator_of(c)->rng();
   return tt_rt_run(&c.call);
 }
 
@@ -580,14 +582,16 @@ class RuleKernel final : public c10::OperatorKernel {
     return args_count_;
   }
   const c10::OperatorHandle *functional() {
-    if (!functional_)
+    std::call_once(found_, [this] {
       functional_ = std::make_unique<c10::OperatorHandle>(find_operator(overload_->rule));
+    });
     return functional_.get();
   }
 
   const Overload *overload_;
   const tt_low_rule *rule_;
-  size_t args_count_ = 0;
+  std::atomic<size_t> args_count_{0};
+  std::once_flag found_;
   std::unique_ptr<c10::OperatorHandle> functional_;
 };
 
@@ -638,11 +642,12 @@ const char *user_line() {
   return line.empty() ? nullptr : line.c_str();
 }
 
-/* Fused attention wherever its rule can: without dropout. */
+/* Fused attention wherever its rule can: without dropout, and not in float64, as what its backward
+ * gets is kept in float32. */
 int64_t choose_attention(const at::Tensor &query, const at::Tensor &, const at::Tensor &,
                          const std::optional<at::Tensor> &, double dropout, bool,
                          std::optional<double>, bool) {
-  const bool fused = dropout == 0.0 && query.dim() == 4;
+  const bool fused = dropout == 0.0 && query.dim() == 4 && query.scalar_type() != at::kDouble;
   return static_cast<int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
 }
 

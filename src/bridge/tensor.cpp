@@ -211,7 +211,8 @@ at::Tensor worth_downloading(const at::Tensor &tensor) {
 
 void copy_to_host(const at::Tensor &source, const at::Tensor &target) {
   if (source.scalar_type() == target.scalar_type() && source.sizes() == target.sizes() &&
-      covers_storage(source) && source.strides() == target.strides()) {
+      !target.is_conj() && !target.is_neg() && covers_storage(source) &&
+      source.strides() == target.strides()) {
     WithoutGil release;
     check(tt_rt_storage_download(storage_of(source), target.data_ptr(),
                                  static_cast<int64_t>(source.storage().nbytes())));
@@ -246,7 +247,9 @@ at::Tensor without_bits(const at::Tensor &target) {
 }
 
 at::Tensor copy_from(const at::Tensor &source, const at::Tensor &target, bool /*non_blocking*/) {
-  if (target.numel() == 0 || source.numel() == 0)
+  if (source.sizes() != target.sizes())
+    source.expand(target.sizes()); /* raises where it does not fit */
+  if (target.numel() == 0)
     return target;
   if (target.device().type() != kTpu) {
     copy_to_host(resolve(source), target);
@@ -284,14 +287,13 @@ const at::Tensor &resize(const at::Tensor &tensor, c10::IntArrayRef sizes,
                          std::optional<c10::MemoryFormat> format) {
   auto *impl = tensor.unsafeGetTensorImpl();
   at::detail::check_size_nonnegative(sizes);
+  const auto needed = at::detail::computeStorageNbytesContiguous(
+      sizes, tensor.element_size(), static_cast<size_t>(impl->storage_offset()));
   impl->set_sizes_contiguous(sizes);
   if (format.has_value() && *format != c10::MemoryFormat::Preserve)
     impl->empty_tensor_restride(*format);
   if (impl->numel() == 0)
     return tensor;
-  const auto needed =
-      (static_cast<size_t>(impl->storage_offset()) + static_cast<size_t>(impl->numel())) *
-      tensor.element_size();
   const auto &storage = impl->unsafe_storage();
   if (storage.nbytes() < needed) {
     check(tt_rt_storage_resize(storage_of(tensor), static_cast<int64_t>(needed)));

@@ -57,24 +57,26 @@ tt_error *tt_hlo_build_begin(tt_hlo_module *module, tt_hlo_build *out_build) {
 
 /* Room for all parameters is taken at the first one: the address of a value must not change later.
  */
+void tt_hlo_params_reserve(tt_hlo_build *b, size_t count) {
+  if (b->err != NULL || b->params_capacity != 0)
+    return;
+  b->func->body->args = tt_hlo_alloc(b, count, sizeof(tt_hlo_value));
+  b->func->params = tt_hlo_alloc(b, count, sizeof(tt_hlo_param));
+  b->params_capacity = count;
+}
+
 tt_hlo_value *tt_hlo_param_add(tt_hlo_build *b, tt_dtype dtype, size_t rank, const int64_t *dims) {
   tt_hlo_region *body = b->func->body;
   uint32_t count = body->args_count;
   tt_hlo_value *args;
-  tt_hlo_param *params;
+  tt_hlo_params_reserve(b, TT_HLO_PARAMS_MAX);
   if (b->err != NULL)
     return b->poison;
   if (body->first != NULL)
     return tt_hlo_fail(b, TT_INTERNAL, "parameter %u added after an operation", count);
-  if (count == 0) {
-    body->args = tt_hlo_alloc(b, TT_HLO_PARAMS_MAX, sizeof *args);
-    b->func->params = tt_hlo_alloc(b, TT_HLO_PARAMS_MAX, sizeof *params);
-    if (b->err != NULL)
-      return b->poison;
-  }
-  if (count >= TT_HLO_PARAMS_MAX)
-    return tt_hlo_fail(b, TT_RESOURCE_EXHAUSTED, "a program takes at most %d parameters",
-                       TT_HLO_PARAMS_MAX);
+  if (count >= b->params_capacity)
+    return tt_hlo_fail(b, TT_INTERNAL, "more than the %zu parameters that were reserved",
+                       b->params_capacity);
   args = &body->args[count];
   args->type = tt_hlo_build_type(b, dtype, dims, rank);
   args->index = count;

@@ -30,12 +30,16 @@ typedef struct tt_hlo_build {
   tt_hlo_value *poison;       /* the placeholder */
   const char *location;       /* given to each new op; NULL for none; in the arena or static */
   tt_hlo_precision precision; /* of dot_general and convolution */
+  size_t params_capacity;     /* 0: none reserved yet */
 } tt_hlo_build;
 
 /* Starts function @main of `module` in `out_build`. Parameters are added next, before any
  * operation. */
 TT_NODISCARD tt_error *tt_hlo_build_begin(tt_hlo_module *module, tt_hlo_build *out_build);
 enum { TT_HLO_PARAMS_MAX = 4096 };
+/* Makes room for `count` parameters in all, before the first; without it there is room for
+ * TT_HLO_PARAMS_MAX. */
+void tt_hlo_params_reserve(tt_hlo_build *b, size_t count);
 tt_hlo_value *tt_hlo_param_add(tt_hlo_build *b, tt_dtype dtype, size_t rank, const int64_t *dims);
 /* Returns `results` from @main; gives back the first mistake, if any. The module is verified in
  * debug builds. */

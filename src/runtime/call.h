@@ -45,7 +45,7 @@ typedef struct tt_rt_result {
 } tt_rt_result;
 
 typedef struct tt_rt_rng {
-  uint64_t seed, offset; /* offset moves on by what the call draws */
+  uint64_t seed, offset; /* read and written atomically; offset moves on by what a call draws */
 } tt_rt_rng;
 
 typedef struct tt_rt_call {

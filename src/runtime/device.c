@@ -102,12 +102,26 @@ static void free_executables(tt_rt *rt) {
   tt_map_free(&rt->executables);
 }
 
+/* Those that another thread runs stay. */
+static void free_stale(tt_rt *rt) {
+  tt_rt_program **link = &rt->stale;
+  for (tt_rt_program *program; (program = *link) != NULL;) {
+    if (program->running != 0) {
+      link = &program->next;
+      continue;
+    }
+    *link = program->next;
+    tt_rt_program_free(rt, program);
+  }
+}
+
 void tt_rt_close(tt_rt *rt) {
   if (rt == NULL)
     return;
   for (size_t i = 0; i < rt->devices_count; i++)
     tt_error_free(tt_rt_synchronize(&rt->devices[i]));
   tt_rt_cache_clear(rt);
+  free_stale(rt);
   free_families(rt);
   free_executables(rt);
   for (size_t i = 0; i < rt->devices_count; i++) {
@@ -158,7 +172,8 @@ tt_error *tt_rt_mode_set(tt_rt *rt, tt_rt_mode mode) {
     else
       tt_error_free(err);
   }
-  atomic_store(&rt->mode, mode);
+  if (first == NULL)
+    atomic_store(&rt->mode, mode);
   return first;
 }
 
@@ -174,27 +189,38 @@ void tt_rt_default_dtype_set(tt_rt *rt, tt_dtype dtype) { atomic_store(&rt->defa
 
 /* ---- waiting ---- */
 
-/* One storage of the device that is not ready yet, retained; NULL when there is none. */
-static tt_rt_storage *find_unready(tt_rt_device *device) {
+/* Whether to wait for the storage: it is not ready, or it has failed and nobody knows. */
+static bool is_unfinished(tt_rt *rt, tt_rt_storage *storage, bool count_failures) {
+  tt_pj_event *event = NULL;
+  tt_error *err = NULL;
+  bool unfinished = false;
+  if (storage->buffer != NULL)
+    err = tt_pj_buffer_ready(rt->plugin, storage->buffer, &event);
+  if (err == NULL && event != NULL) {
+    unfinished = !tt_pj_event_is_ready(rt->plugin, event);
+    if (!unfinished && count_failures && !storage->failure_told)
+      unfinished = (err = tt_pj_event_await(rt->plugin, event)) != NULL;
+  }
+  tt_pj_event_free(rt->plugin, event);
+  tt_error_free(err);
+  return unfinished;
+}
+
+/* One such storage of the device, retained; NULL when there is none. */
+static tt_rt_storage *find_unfinished(tt_rt_device *device, bool count_failures) {
   tt_rt *rt = device->rt;
   tt_rt_storage *found = NULL;
   pthread_mutex_lock(&rt->lock);
   for (tt_rt_storage *s = device->storages; s != NULL && found == NULL; s = s->next) {
-    tt_pj_event *event = NULL;
-    tt_error *err = s->buffer != NULL ? tt_pj_buffer_ready(rt->plugin, s->buffer, &event) : NULL;
-    if (err == NULL && event != NULL && !tt_pj_event_is_ready(rt->plugin, event)) {
+    if (is_unfinished(rt, s, count_failures) && tt_rt_storage_retain_live(s))
       found = s;
-      tt_rt_storage_retain(s);
-    }
-    tt_pj_event_free(rt->plugin, event);
-    tt_error_free(err);
   }
   pthread_mutex_unlock(&rt->lock);
   return found;
 }
 
 bool tt_rt_idle(tt_rt_device *device) {
-  tt_rt_storage *storage = find_unready(device);
+  tt_rt_storage *storage = find_unfinished(device, false);
   bool idle = storage == NULL;
   tt_rt_storage_release(storage);
   return idle;
@@ -202,7 +228,7 @@ bool tt_rt_idle(tt_rt_device *device) {
 
 tt_error *tt_rt_synchronize(tt_rt_device *device) {
   tt_error *first = NULL;
-  for (tt_rt_storage *storage; (storage = find_unready(device)) != NULL;) {
+  for (tt_rt_storage *storage; (storage = find_unfinished(device, true)) != NULL;) {
     tt_error *err = tt_rt_storage_await(storage);
     tt_rt_storage_release(storage);
     if (first == NULL)
@@ -261,10 +287,12 @@ static bool executables_are_used(const tt_rt *rt) {
 void tt_rt_cache_clear(tt_rt *rt) {
   size_t position = 0;
   pthread_mutex_lock(&rt->lock);
+  free_stale(rt);
   for (tt_rt_program *program; (program = tt_map_next(&rt->programs, &position)) != NULL;) {
-    program->stale = true;
+    program->next = rt->stale;
+    rt->stale = program;
     if (program->running == 0)
-      tt_rt_program_free(rt, program);
+      tt_rt_program_drop_executable(program);
   }
   tt_map_free(&rt->programs);
   if (!executables_are_used(rt))

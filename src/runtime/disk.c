@@ -4,6 +4,7 @@
  * A file is a header (magic, checksum) and what the plugin serialized. One that is cut short,
  * changed, or refused by the plugin is deleted and the program compiled again: the cache can make
  * nothing fail. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,16 @@ static void add_processor(tt_bytes *out) {
     fclose(f);
 }
 
+/* What is in the files runs in this process, and their checksums keep nobody from writing them. */
+static tt_error *check_owner(const char *folder) {
+  struct stat info;
+  if (stat(folder, &info) != 0)
+    return tt_error_new(TT_NOT_FOUND, "%s: %s", folder, strerror(errno));
+  if (info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return tt_error_new(TT_PERMISSION_DENIED, "%s: another user may write there", folder);
+  return NULL;
+}
+
 tt_error *tt_rt_disk_open(tt_rt *rt, const char *folder) {
   tt_error *err = NULL;
   tt_bytes identity = {0};
@@ -41,6 +52,7 @@ tt_error *tt_rt_disk_open(tt_rt *rt, const char *folder) {
   const char *flags = getenv("XLA_FLAGS");
   int major, minor;
   TT_TRY(tt_file_make_folder(folder));
+  TT_TRY(check_owner(folder));
   rt->cache_folder = strdup(folder);
   if (rt->cache_folder == NULL)
     TT_TRY(tt_error_no_memory(strlen(folder)));

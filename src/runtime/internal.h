@@ -20,6 +20,7 @@ struct tt_rt_storage {
   int32_t rank;
   int64_t dims[TT_RT_BASE_RANK];
   const char *op;                 /* that made the content, for messages; static */
+  bool failure_told;              /* somebody has been given the error that the content is */
   tt_rt_storage *next, *previous; /* in device->storages */
   uint64_t mark;                  /* of the call that met it last: serial of the call... */
   uint32_t mark_index;            /* ...and its number there */
@@ -43,9 +44,10 @@ struct tt_rt {
   tt_rt_host host;
   pthread_mutex_t lock;
   /* locked by `lock` */
-  tt_map programs;    /* call key -> tt_rt_program */
-  tt_map families;    /* key without scalar values -> tt_rt_family */
-  tt_map executables; /* program text -> tt_rt_executable */
+  tt_map programs;             /* call key -> tt_rt_program */
+  tt_map families;             /* key without scalar values -> tt_rt_family */
+  tt_map executables;          /* program text -> tt_rt_executable */
+  struct tt_rt_program *stale; /* left the cache; a caller may still read the dims of its results */
   tt_rt_stats stats;
   uint64_t serial; /* of calls: see tt_rt_storage.mark */
   _Atomic int mode, precision, default_dtype;
@@ -61,6 +63,8 @@ struct tt_rt {
 /* A new storage without content, linked into its device; rt->lock is held. NULL when out of memory.
  */
 tt_rt_storage *tt_rt_storage_make_locked(tt_rt_device *device, int64_t size);
+/* Retains a storage found in its device's list, unless it is about to be freed; rt->lock held. */
+bool tt_rt_storage_retain_live(tt_rt_storage *storage);
 /* Gives it `buffer` as content, which it owns from now on; the old one is the caller's. rt->lock is
  * held. */
 void tt_rt_storage_set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dtype dtype,
@@ -98,6 +102,15 @@ typedef struct tt_rt_slot { /* a number that could be a parameter: a scalar argu
   uint32_t word; /* where its value stands in the key: two words, after its header word */
 } tt_rt_slot;
 
+/* A storage as it was when the key was taken: what a program is built for. */
+typedef struct tt_rt_base {
+  int64_t size;
+  bool written; /* has content; else the rest is unused */
+  tt_dtype dtype;
+  int32_t rank;
+  int64_t dims[TT_RT_BASE_RANK];
+} tt_rt_base;
+
 /* A call taken apart: the key and what a program needs at each run. Reused from call to call; one a
  * thread. */
 typedef struct tt_rt_shape {
@@ -107,7 +120,8 @@ typedef struct tt_rt_shape {
   size_t storages_count, storages_capacity;
   tt_rt_slot *slots;
   size_t slots_count, slots_capacity;
-  bool failed; /* out of memory */
+  tt_rt_base *bases; /* of the storages; only in the copy that a program is built from */
+  bool failed;       /* out of memory */
 } tt_rt_shape;
 
 /* Fills `shape` for the call; rt->lock is held. */
@@ -120,7 +134,8 @@ void tt_rt_shape_promote(tt_rt_shape *shape, const uint8_t *promoted);
  * do. It is one slot then: the elements' loops are alike, and a compiler that sees them alike
  * compiles one. */
 bool tt_rt_list_repeats(const tt_rt_arg *list);
-/* Index among shape->storages. */
+/* Index among shape->storages. Looks at all of them: another thread may have met the storage since,
+ * so its mark tells nothing. */
 uint32_t tt_rt_shape_index(const tt_rt_shape *shape, const tt_rt_storage *storage);
 
 /* ---- program.c: a compiled call ---- */
@@ -175,8 +190,8 @@ typedef struct tt_rt_program {
   tt_code *check_codes;
   const char **check_messages;
   size_t checks_count;
-  int64_t running; /* executions that hold it; locked by rt->lock */
-  bool stale;      /* left the cache; freed by the last execution */
+  int64_t running;            /* executions that hold it; locked by rt->lock */
+  struct tt_rt_program *next; /* in rt->stale */
 } tt_rt_program;
 
 /* Builds the call's program: meta, lower, compile. No lock is held. `promoted` [slots_count] says
@@ -187,6 +202,8 @@ TT_NODISCARD tt_error *tt_rt_program_build(tt_rt *rt, tt_rt_call *call, const tt
                                            size_t metas_count, tt_rt_program **out_program);
 /* rt->lock is held. */
 void tt_rt_program_free(tt_rt *rt, tt_rt_program *program);
+/* Of a program that will not run again; its dims stay. */
+void tt_rt_program_drop_executable(tt_rt_program *program);
 
 /* ---- hints.c ---- */
 

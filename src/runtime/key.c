@@ -38,8 +38,10 @@ static inline void add_word(tt_rt_shape *shape, uint64_t word) {
 }
 
 uint32_t tt_rt_shape_index(const tt_rt_shape *shape, const tt_rt_storage *storage) {
-  (void)shape;
-  return storage->mark_index;
+  uint32_t i = 0;
+  while (i + 1 < shape->storages_count && shape->storages[i] != storage)
+    i++;
+  return i;
 }
 
 static uint32_t index_of(tt_rt *rt, tt_rt_shape *shape, tt_rt_storage *storage) {

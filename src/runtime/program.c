@@ -61,13 +61,14 @@ static tt_error *storage_params(builder *w) {
     return tt_error_no_memory(w->shape->storages_count);
   for (size_t i = 0; i < w->call->args_count; i++)
     mark_read(w, &w->call->args[i], read);
-  for (size_t i = 0; i < w->call->targets_count; i++)
-    if (is_target(w, i) &&
-        !tt_rt_view_covers(&w->call->targets[i], w->call->targets[i].storage->size))
-      read[tt_rt_shape_index(w->shape, w->call->targets[i].storage)] = true;
+  for (size_t i = 0; i < w->call->targets_count; i++) {
+    uint32_t k = is_target(w, i) ? tt_rt_shape_index(w->shape, w->call->targets[i].storage) : 0;
+    if (is_target(w, i) && !tt_rt_view_covers(&w->call->targets[i], w->shape->bases[k].size))
+      read[k] = true;
+  }
   for (uint32_t i = 0; i < w->shape->storages_count; i++) {
-    const tt_rt_storage *s = w->shape->storages[i];
-    if (read[i] && s->buffer != NULL)
+    const tt_rt_base *s = &w->shape->bases[i];
+    if (read[i] && s->written)
       w->bases[i] = param(w, TT_RT_PARAM_STORAGE, i, s->dtype, (size_t)s->rank, s->dims);
   }
   return NULL;
@@ -79,17 +80,38 @@ static tt_hlo_value *base_of(builder *w, const tt_rt_tensor *t) {
   tt_hlo_dim count;
   if (w->bases[i] != NULL)
     return w->bases[i];
-  count = tt_hlo_dim_number(t->storage->size / tt_dtype_bytes(t->dtype));
+  count = tt_hlo_dim_number(w->shape->bases[i].size / tt_dtype_bytes(t->dtype));
   return tt_hlo_full(&w->b, tt_hlo_const(&w->b, t->dtype, 0), &count, 1);
+}
+
+/* A number that meets this type needs more digits than f32 has. */
+static bool is_wide(tt_dtype dtype) {
+  return dtype == TT_F64 || dtype == TT_C128 ||
+         (tt_dtype_is_integer(dtype) && tt_dtypes[dtype].bits > 16);
 }
 
 static bool uses_wide(const tt_rt_arg *arg) {
   if (arg->kind == TT_RT_TENSOR)
     return arg->tensor.dtype == TT_F64 || arg->tensor.dtype == TT_C128;
+  if (arg->kind == TT_RT_DTYPE)
+    return is_wide(arg->dtype);
   for (size_t i = 0; arg->kind == TT_RT_LIST && i < arg->count; i++)
     if (uses_wide(&arg->items[i]))
       return true;
   return arg->kind == TT_RT_HOST_SCALAR && !arg->wrapped && arg->dtype == TT_F64;
+}
+
+static tt_dtype floats_dtype(const builder *w) {
+  for (size_t i = 0; i < w->call->args_count; i++)
+    if (uses_wide(&w->call->args[i]))
+      return TT_F64;
+  for (size_t i = 0; i < w->metas_count; i++)
+    if (w->metas[i].defined && is_wide(w->metas[i].dtype))
+      return TT_F64;
+  for (size_t i = 0; i < w->call->targets_count; i++)
+    if (is_target(w, i) && is_wide(w->call->targets[i].dtype))
+      return TT_F64;
+  return TT_F32;
 }
 
 static bool slot_is_int(const tt_rt_slot *slot) {
@@ -103,10 +125,7 @@ static tt_error *scalar_params(builder *w, tt_hlo_value **floats, tt_hlo_value *
   p->int_slots = keep(w, w->shape->slots_count, sizeof *p->int_slots);
   if (p->float_slots == NULL || p->int_slots == NULL)
     return tt_error_no_memory(w->shape->slots_count * 8);
-  p->floats_dtype = TT_F32;
-  for (size_t i = 0; i < w->call->args_count; i++)
-    if (uses_wide(&w->call->args[i]))
-      p->floats_dtype = TT_F64;
+  p->floats_dtype = floats_dtype(w);
   for (uint32_t i = 0; i < w->shape->slots_count; i++) {
     if (!w->promoted[i])
       continue;
@@ -135,6 +154,7 @@ static tt_error *add_params(builder *w) {
   w->program->params = keep(w, w->shape->storages_count + 3, sizeof *w->program->params);
   if (w->program->params == NULL)
     return tt_error_no_memory(w->shape->storages_count * sizeof *w->program->params);
+  tt_hlo_params_reserve(&w->b, w->shape->storages_count + 3);
   TT_RETURN_IF_ERROR(storage_params(w));
   TT_RETURN_IF_ERROR(scalar_params(w, &floats, &ints));
   if (w->call->rule->traits & TT_LOW_RANDOM)
@@ -322,7 +342,7 @@ static void write_target(builder *w, const tt_rt_tensor *target, tt_hlo_value *v
   uint32_t i = tt_rt_shape_index(w->shape, target->storage);
   tt_hlo_value *base;
   value = tt_hlo_convert(&w->b, value, target->dtype);
-  if (tt_rt_view_covers(target, target->storage->size)) {
+  if (tt_rt_view_covers(target, w->shape->bases[i].size)) {
     w->now[i] = tt_rt_view_store(&w->b, value, target->sizes, target->strides);
     return;
   }
@@ -372,7 +392,8 @@ static tt_error *add_writes(builder *w, tt_hlo_value **values) {
     TT_RETURN_IF_ERROR(add_output(w, TT_RT_OUTPUT_STORAGE, i, w->now[i], values));
     for (size_t k = 0; k < w->program->params_count; k++) {
       tt_rt_param *p = &w->program->params[k];
-      if (p->kind == TT_RT_PARAM_STORAGE && p->index == i && w->bases[i] != w->now[i] &&
+      if (w->ctx.checks_count == 0 && /* one that fails leaves the old content */
+          p->kind == TT_RT_PARAM_STORAGE && p->index == i && w->bases[i] != w->now[i] &&
           tt_hlo_type_equal(&w->bases[i]->type, &w->now[i]->type)) {
         p->donated = true;
         w->b.func->params[k].alias = (int32_t)w->program->outputs_count - 1;
@@ -420,11 +441,14 @@ static tt_error *finish(builder *w) {
 /* ---- compiling ---- */
 
 static void dump_text(tt_rt *rt, const tt_low_rule *rule, const tt_bytes *text) {
-  char path[4096];
-  if (rt->dump_folder == NULL)
+  char path[4096] = "";
+  pthread_mutex_lock(&rt->lock);
+  if (rt->dump_folder != NULL)
+    snprintf(path, sizeof path, "%s/%06lld.%s.mlir", rt->dump_folder, (long long)rt->dumps++,
+             rule->overload + 6);
+  pthread_mutex_unlock(&rt->lock);
+  if (path[0] == 0)
     return;
-  snprintf(path, sizeof path, "%s/%06lld.%s.mlir", rt->dump_folder, (long long)rt->dumps++,
-           rule->overload + 6);
   tt_error_free(
       tt_file_write(path, text->data, text->size)); /* a full disk must not stop training */
 }
@@ -614,10 +638,15 @@ out:
   return err;
 }
 
-void tt_rt_program_free(tt_rt *rt, tt_rt_program *program) {
-  (void)rt; /* executables stay in rt->executables until the cache is cleared */
+void tt_rt_program_drop_executable(tt_rt_program *program) {
   if (program->executable != NULL)
     program->executable->references--;
+  program->executable = NULL;
+}
+
+void tt_rt_program_free(tt_rt *rt, tt_rt_program *program) {
+  (void)rt; /* executables stay in rt->executables until the cache is cleared */
+  tt_rt_program_drop_executable(program);
   tt_arena_reset(&program->arena);
   free(program);
 }

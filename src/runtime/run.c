@@ -12,6 +12,10 @@ static tt_rt_program *lookup(tt_rt *rt, const tt_rt_shape *shape, uint64_t *out_
   return tt_map_get(&rt->programs, shape->words, size, *out_hash);
 }
 
+static uint64_t hash_of(const tt_rt_shape *shape) {
+  return tt_map_hash(shape->words, shape->words_count * sizeof *shape->words);
+}
+
 /* Keeps a program that was just built, unless another thread was quicker. */
 static tt_error *remember(tt_rt *rt, const tt_rt_shape *shape, uint64_t hash,
                           tt_rt_program **program) {
@@ -57,12 +61,23 @@ static tt_error *build(tt_rt *rt, tt_rt_call *call, const tt_rt_shape *shape, ui
   return err;
 }
 
+static tt_rt_base base_now(const tt_rt_storage *storage) {
+  tt_rt_base base = {.size = storage->size, .written = storage->buffer != NULL};
+  if (base.written) {
+    base.dtype = storage->dtype;
+    base.rank = storage->rank;
+    memcpy(base.dims, storage->dims, sizeof base.dims);
+  }
+  return base;
+}
+
 static tt_error *copy_shape(const tt_rt_shape *shape, tt_rt_shape *copy) {
   memset(copy, 0, sizeof *copy);
   copy->words = malloc((shape->words_count + 1) * sizeof *copy->words);
   copy->storages = malloc((shape->storages_count + 1) * sizeof(void *));
   copy->slots = malloc((shape->slots_count + 1) * sizeof *copy->slots);
-  if (copy->words == NULL || copy->storages == NULL || copy->slots == NULL)
+  copy->bases = malloc((shape->storages_count + 1) * sizeof *copy->bases);
+  if (copy->words == NULL || copy->storages == NULL || copy->slots == NULL || copy->bases == NULL)
     return tt_error_no_memory(shape->words_count * sizeof *copy->words);
   copy->words_count = shape->words_count;
   copy->storages_count = shape->storages_count;
@@ -70,6 +85,8 @@ static tt_error *copy_shape(const tt_rt_shape *shape, tt_rt_shape *copy) {
   memcpy(copy->words, shape->words, shape->words_count * sizeof *copy->words);
   if (shape->storages_count != 0)
     memcpy(copy->storages, shape->storages, shape->storages_count * sizeof(void *));
+  for (size_t i = 0; i < shape->storages_count; i++)
+    copy->bases[i] = base_now(shape->storages[i]);
   if (shape->slots_count != 0)
     memcpy(copy->slots, shape->slots, shape->slots_count * sizeof *copy->slots);
   return NULL;
@@ -79,6 +96,7 @@ static void drop_shape(tt_rt_shape *copy) {
   free(copy->words);
   free(copy->storages);
   free(copy->slots);
+  free(copy->bases);
 }
 
 static tt_error *miss(tt_rt *rt, tt_rt_call *call, tt_rt_shape *shape, const tt_rt_meta *metas,
@@ -107,12 +125,27 @@ static tt_error *miss(tt_rt *rt, tt_rt_call *call, tt_rt_shape *shape, const tt_
   /* the key of what was built: with the numbers that turned out to be needed */
   memcpy(own.words, shape->words, own.words_count * sizeof *own.words);
   tt_rt_shape_promote(&own, promoted);
-  hash = tt_map_hash(own.words, own.words_count * sizeof *own.words);
+  hash = hash_of(&own);
   TT_TRY(remember(rt, &own, hash, out_program));
 out:
   drop_shape(&own);
   free(promoted);
   return err;
+}
+
+/* On return the thread's shape is that of the program. Building unlocks: another thread may give a
+ * storage other content meanwhile, and the call then needs another program. */
+static tt_error *find_or_build(tt_rt *rt, tt_rt_call *call, tt_rt_shape *shape,
+                               const tt_rt_meta *metas, size_t metas_count,
+                               tt_rt_program **out_program) {
+  uint64_t built, now = hash_of(shape);
+  do {
+    built = now;
+    TT_RETURN_IF_ERROR(miss(rt, call, shape, metas, metas_count, out_program));
+    TT_RETURN_IF_ERROR(tt_rt_shape_take(rt, call, shape)); /* a meta kernel may have used it */
+    now = hash_of(shape);
+  } while (now != built);
+  return NULL;
 }
 
 /* ---- running it ---- */
@@ -178,7 +211,8 @@ static tt_error *fill_arg(run *r, size_t i) {
   }
   if (r->call->rng == NULL)
     return tt_error_new(TT_INTERNAL, "%s: a random op without a generator", p->rule->overload);
-  uint64_t state[2] = {r->call->rng->seed, r->call->rng->offset};
+  uint64_t state[2] = {__atomic_load_n(&r->call->rng->seed, __ATOMIC_RELAXED),
+                       __atomic_load_n(&r->call->rng->offset, __ATOMIC_RELAXED)};
   return upload(r, TT_U64, 2, state, &r->args[i]);
 }
 
@@ -319,6 +353,7 @@ static void clean(run *r) {
 static tt_error *run_program(run *r) {
   tt_rt *rt = r->rt;
   bool debug = tt_rt_mode_get(rt) == TT_RT_DEBUG;
+  int64_t peak = r->call->device->memory.peak;
   tt_error *err = NULL;
   TT_TRY(prepare(r));
   TT_TRY(make_storages(r));
@@ -327,16 +362,23 @@ static tt_error *run_program(run *r) {
     if (err != NULL) {
       memset(r->outputs, 0, r->program->outputs_count * sizeof *r->outputs);
       err = tt_error_wrap_take(err, "%s", r->program->rule->overload);
+      r->call->device->memory.peak = peak; /* the results never were */
       goto out;
     }
   }
-  store_outputs(r);
   fill_results(r);
-  if (r->call->rng != NULL)
-    r->call->rng->offset += (uint64_t)r->program->rng_blocks;
   r->program->running++;
+  if (r->program->checks_count != 0) { /* nothing is written unless they pass */
+    pthread_mutex_unlock(&rt->lock);
+    err = read_extras(r);
+    pthread_mutex_lock(&rt->lock);
+  }
+  if (err == NULL)
+    store_outputs(r);
+  if (r->call->rng != NULL)
+    __atomic_fetch_add(&r->call->rng->offset, (uint64_t)r->program->rng_blocks, __ATOMIC_RELAXED);
   pthread_mutex_unlock(&rt->lock);
-  if (has_extras(r->program))
+  if (r->program->checks_count == 0 && has_extras(r->program))
     err = read_extras(r);
   if (err == NULL && debug)
     err = await_results(r);
@@ -344,8 +386,6 @@ static tt_error *run_program(run *r) {
   r->program->running--;
 out:
   clean(r);
-  if (r->program->stale && r->program->running == 0)
-    tt_rt_program_free(rt, r->program);
   pthread_mutex_unlock(&rt->lock);
   if (err != NULL)
     release_results(r->call);
@@ -366,13 +406,10 @@ static tt_error *run_call(tt_rt_call *call, const tt_rt_meta *metas, size_t meta
   err = tt_rt_shape_take(rt, call, shape);
   if (TT_LIKELY(err == NULL)) {
     r.program = lookup(rt, shape, &hash);
-    if (TT_LIKELY(r.program != NULL)) {
+    if (TT_LIKELY(r.program != NULL))
       rt->stats.hits++;
-    } else {
-      err = miss(rt, call, shape, metas, metas_count, &r.program);
-      if (err == NULL) /* a meta kernel may have used the thread's shape */
-        err = tt_rt_shape_take(rt, call, shape);
-    }
+    else
+      err = find_or_build(rt, call, shape, metas, metas_count, &r.program);
   }
   if (TT_UNLIKELY(err != NULL)) {
     pthread_mutex_unlock(&rt->lock);

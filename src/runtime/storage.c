@@ -35,6 +35,14 @@ void tt_rt_storage_retain(tt_rt_storage *storage) {
   atomic_fetch_add_explicit(&storage->references, 1, memory_order_relaxed);
 }
 
+bool tt_rt_storage_retain_live(tt_rt_storage *storage) {
+  int64_t count = atomic_load(&storage->references);
+  while (count != 0)
+    if (atomic_compare_exchange_weak(&storage->references, &count, count + 1))
+      return true;
+  return false;
+}
+
 void tt_rt_storage_release(tt_rt_storage *storage) {
   tt_rt *rt;
   if (storage == NULL ||
@@ -42,11 +50,6 @@ void tt_rt_storage_release(tt_rt_storage *storage) {
     return;
   rt = storage->device->rt;
   pthread_mutex_lock(&rt->lock);
-  /* tt_rt_synchronize may have found it meanwhile and retained it again */
-  if (atomic_load(&storage->references) != 0) {
-    pthread_mutex_unlock(&rt->lock);
-    return;
-  }
   if (storage->previous != NULL)
     storage->previous->next = storage->next;
   else
@@ -107,9 +110,17 @@ static tt_error *name_op(tt_rt_storage *storage, tt_error *err) {
 }
 
 tt_error *tt_rt_storage_await(tt_rt_storage *storage) {
+  tt_rt *rt = storage->device->rt;
   tt_pj_event *event;
+  tt_error *err;
   TT_RETURN_IF_ERROR(ready_event(storage, &event));
-  return name_op(storage, tt_pj_event_await_take(storage->device->rt->plugin, event));
+  err = tt_pj_event_await_take(rt->plugin, event);
+  if (err == NULL)
+    return NULL;
+  pthread_mutex_lock(&rt->lock);
+  storage->failure_told = true;
+  pthread_mutex_unlock(&rt->lock);
+  return name_op(storage, err);
 }
 
 /* ---- in and out ---- */
@@ -117,6 +128,7 @@ tt_error *tt_rt_storage_await(tt_rt_storage *storage) {
 void tt_rt_storage_set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dtype dtype,
                             const int64_t *dims, size_t rank) {
   storage->buffer = buffer;
+  storage->failure_told = false;
   storage->dtype = dtype;
   storage->rank = (int32_t)rank;
   if (rank != 0)

@@ -1,6 +1,5 @@
 """Wrong programs: each a clear error of the type that the CPU raises, and the process lives on."""
 
-import os
 import warnings
 
 import pytest
@@ -257,4 +256,4 @@ def test_warnings_are_not_ours(device):
         warnings.simplefilter("error")
         x = torch.ones(2, 2, device=device, requires_grad=True)
         (x @ x).sum().backward()
-        assert os.getpid() and x.grad.sum().item() == 16
+        assert x.grad.sum().item() == 16

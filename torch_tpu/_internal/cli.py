@@ -1,9 +1,11 @@
 """The command line: what is installed, whether it works, what can be set."""
 
 import argparse
+import contextlib
 import importlib.metadata
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -177,7 +179,7 @@ def _cached_files() -> list[os.DirEntry[str]]:
     if not os.path.isdir(folder):
         return []
     with os.scandir(folder) as entries:
-        return [entry for entry in entries if entry.name.endswith(".exe") and entry.is_file()]
+        return [e for e in entries if re.fullmatch(r"[0-9a-f]{32}\.exe", e.name) and e.is_file()]
 
 
 def list_cache() -> int:
@@ -198,7 +200,8 @@ def clear_cache() -> int:
     """Delete the compiled programs that are kept on disk."""
     files = _cached_files()
     for entry in files:
-        os.unlink(entry.path)
+        with contextlib.suppress(FileNotFoundError):  # another process may have been quicker
+            os.unlink(entry.path)
     print(f"deleted {len(files)} programs")
     return 0
 

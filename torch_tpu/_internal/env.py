@@ -1,4 +1,8 @@
-"""Every environment variable that the package reads, and the only place that reads them."""
+"""Every environment variable that the package's Python reads, and the only place that does.
+
+The C core reads XLA_FLAGS, to leave alone what the user has set there, and MALLOC_* and
+GLIBC_TUNABLES for the same reason; what it sets for a plugin stands in src/pjrt/known.c.
+"""
 
 import os
 from typing import NamedTuple
@@ -51,7 +55,7 @@ VARIABLES = (
         "TORCH_TPU_CACHE_DIR",
         "",
         "folder where compiled programs are kept for other processes, or off; empty: torch_tpu in "
-        "the user's cache folder",
+        "the user's cache folder (XDG_CACHE_HOME); not used where another user may write",
     ),
     Variable("TORCH_TPU_DUMP", "", "folder: every program compiled is written there as text"),
     Variable("TORCH_DEVICE_BACKEND_AUTOLOAD", "1", "0: import torch does not load us", "torch"),
@@ -89,8 +93,8 @@ def count(name: str) -> int:
         ValueError: it is none.
     """
     value = get(name)
-    if not value.isdecimal() or int(value) == 0:
-        raise ValueError(f"{name}={value}: expected a positive number")
+    if not value.isdecimal() or not 0 < int(value) < 128:
+        raise ValueError(f"{name}={value}: expected a positive number below 128")
     return int(value)
 
 

@@ -62,7 +62,12 @@ def _devices(plugin: str) -> int:
 def configure() -> None:
     """Tell the extension which plugin to open when one is needed."""
     plugin = choose().plugin
-    _C.configure(plugin, folders(), _devices(plugin), env.cache_folder())
+    try:
+        devices = _devices(plugin)
+    except ValueError as err:  # programs that do not use the device must not feel it
+        _C.configure("", [], 0, "", problem=str(err))
+    else:
+        _C.configure(plugin, folders(), devices, env.cache_folder())
 
 
 def path() -> str:
