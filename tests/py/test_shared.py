@@ -141,3 +141,28 @@ def test_bad_number_of_devices(python):
             TORCH_TPU_PLUGIN="xla_cpu",
             TORCH_TPU_CPU_DEVICES=value,
         )
+
+
+# ---- integers ----
+
+
+def test_large_integer_exponents(device):
+    for dtype in (torch.int64, torch.int32, torch.int8, torch.uint8):
+        x = torch.tensor([0, 1, 2, 3, 7], dtype=dtype)
+        y = torch.tensor([64, 65, 70, 100, 127], dtype=dtype)
+        assert torch.equal(torch.pow(x.to(device), y.to(device)).cpu(), torch.pow(x, y))
+        assert torch.equal(torch.pow(x.to(device), 70).cpu(), torch.pow(x, 70))
+        assert torch.equal(torch.pow(2, y.to(device)).cpu(), torch.pow(2, y))
+
+
+def test_diagonals_beyond_any_matrix(device):
+    x = torch.ones(2, 2, device=device)
+    for diagonal in (2**31, 2**40, -(2**31), -(2**40)):
+        assert torch.equal(x.tril(diagonal).cpu(), x.cpu().tril(diagonal))
+        assert torch.equal(x.triu(diagonal).cpu(), x.cpu().triu(diagonal))
+
+
+@pytest.mark.parametrize("op", [torch.var, torch.std])
+def test_no_variance_of_integers(device, op):
+    with pytest.raises(RuntimeError, match="floating point"):
+        op(torch.zeros(0, 2, dtype=torch.int64, device=device), dim=0)

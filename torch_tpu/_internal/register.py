@@ -1,6 +1,7 @@
 """Registers the device with PyTorch, once a process."""
 
 import atexit
+from pathlib import Path
 
 import torch
 
@@ -16,6 +17,11 @@ def _load_extension():
             raise ImportError(
                 f"torch_tpu is built for PyTorch {_BUILT_FOR}, this is {torch.__version__}: "
                 f"install the torch_tpu for it, or torch=={_BUILT_FOR}.*"
+            ) from error
+        if not list(Path(__file__).parent.parent.glob("_C.*")):
+            raise ImportError(
+                f"{Path(__file__).parent.parent} has no built extension and comes before an "
+                "installed torch_tpu: work in another folder, or make build"
             ) from error
         raise ImportError(
             f"torch_tpu's extension cannot be loaded ({error}); build it: pip install . (or make "

@@ -158,12 +158,26 @@ POINTWISE_RULE(remainder) {
 
 /* ---- powers ---- */
 
+/* x^y for y >= 0, modulo 2^bits. XLA looks at six bits of an exponent; so in steps of six. */
+static tt_hlo_value *pow_wrapping(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *y) {
+  enum { STEP = 6 };
+  tt_dtype dtype = tt_hlo_dtype(x);
+  tt_hlo_value *low = tt_hlo_const_like(b, y, (1 << STEP) - 1), *power = NULL;
+  for (int done = 0; done < tt_dtypes[dtype].bits; done += STEP) {
+    tt_hlo_value *part = tt_hlo_pow(b, x, tt_hlo_and(b, y, low));
+    power = power == NULL ? part : tt_hlo_mul(b, power, part);
+    x = tt_hlo_mul(b, tt_hlo_pow(b, x, low), x);
+    y = tt_hlo_shr(b, y, tt_hlo_const_like(b, y, STEP));
+  }
+  return power;
+}
+
 /* x^-n is 0 but for x = 1 and -1. */
 static tt_hlo_value *pow_int(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value *y) {
   if (!tt_dtype_is_signed(tt_hlo_dtype(x)))
-    return tt_hlo_pow(b, x, y);
+    return pow_wrapping(b, x, y);
   tt_hlo_value *negative = tt_low_compare_number(b, TT_HLO_LT, y, 0);
-  tt_hlo_value *up = tt_hlo_pow(b, x, tt_low_max_number(b, y, 0));
+  tt_hlo_value *up = pow_wrapping(b, x, tt_low_max_number(b, y, 0));
   tt_hlo_value *odd =
       tt_low_compare_number(b, TT_HLO_NE, tt_hlo_and(b, y, tt_hlo_const_like(b, y, 1)), 0);
   tt_hlo_value *minus = tt_low_select_or_number(b, odd, tt_hlo_const_like(b, x, -1), 1);

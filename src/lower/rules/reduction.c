@@ -161,6 +161,9 @@ static tt_error *lower_var(tt_low_ctx *ctx, const tt_low_value *args, size_t arg
                            tt_low_value *results) {
   (void)args_count;
   tt_hlo_build *b = ctx->b;
+  if (tt_dtype_is_integer(tt_hlo_dtype(args[0].tensor)))
+    return tt_error_new(TT_INVALID_ARGUMENT,
+                        "std and var only support floating point and complex dtypes");
   tt_hlo_value *x = tt_low_tensor(ctx, &args[0], tt_low_opmath(tt_hlo_dtype(args[0].tensor)));
   span s = span_of(ctx, &args[1], &args[3], tt_hlo_rank(x));
   tt_hlo_value *mean = tt_low_fold_mean(ctx, x, s.axes, s.count, true);

@@ -184,8 +184,11 @@ static tt_hlo_value *diagonal_mask(tt_low_ctx *ctx, tt_hlo_direction direction, 
 TT_LOW_RULE(triangle) {
   tt_hlo_value *x = args[0].tensor;
   int rank = tt_hlo_rank(x);
+  tt_hlo_value *offset = tt_low_number(ctx, &args[1], TT_S64, 0);
+  offset = tt_hlo_max(ctx->b, offset, tt_hlo_const(ctx->b, TT_S64, -INT32_MAX));
+  offset = tt_hlo_min(ctx->b, offset, tt_hlo_const(ctx->b, TT_S64, INT32_MAX));
   tt_hlo_value *mask = diagonal_mask(ctx, (tt_hlo_direction)ctx->rule->data, x, rank - 2, rank - 1,
-                                     tt_low_number(ctx, &args[1], TT_S32, 0));
+                                     tt_hlo_convert(ctx->b, offset, TT_S32));
   tt_low_set(&results[0], tt_low_select_const(ctx, mask, x, 0));
   return NULL;
 }
