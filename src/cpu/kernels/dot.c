@@ -1,0 +1,348 @@
+/* dot_general: any form as a batch of products [m, k] x [k, n].
+ *
+ * The free and contracting axes of an operand are one axis with one stride wherever they lie
+ * evenly; then the product's packing absorbs every transpose. Otherwise the operand is copied
+ * first. Floats narrower than f32 are widened and sum in f32; integers and complex numbers go
+ * through s64 and double. */
+#pragma GCC optimize("O3")
+#include <string.h>
+
+#include "cpu/kernels.h"
+#include "cpu/kernels/gemm.h"
+#include "cpu/kernels/move.h"
+
+const tt_cpu_gemm_kernels *tt_cpu_gemm_best(void) {
+#if defined(__x86_64__)
+  switch (tt_cpu_isa_best()) {
+    case TT_CPU_ISA_AVX512:
+      return &tt_cpu_gemm_avx512;
+    case TT_CPU_ISA_AVX2:
+      return &tt_cpu_gemm_avx2;
+    default:
+      break;
+  }
+#endif
+  return &tt_cpu_gemm_base;
+}
+
+/* An operand as [batch..., free, contract]. */
+typedef struct side {
+  const tt_hlo_type *type;
+  const void *data;
+  tt_dtype dtype; /* of data */
+  int32_t batch_rank;
+  int64_t batch[TT_HLO_RANK_MAX]; /* strides */
+  int64_t free_count, free_stride, contract_count, contract_stride;
+} side;
+
+typedef struct dot_job {
+  side lhs, rhs;
+  char *out;
+  tt_dtype dtype; /* of out, and of the sums */
+  int64_t batch_dims[TT_HLO_RANK_MAX];
+  int64_t batches, m, n, k, m_parts, n_parts, m_part, n_part;
+  int64_t items, group; /* group: items that one scratch serves */
+  char *scratch;
+  int64_t scratch_each;
+  tt_cpu_gemm_run run;
+} dot_job;
+
+/* ---- operands ---- */
+
+static uint64_t axes_of(tt_hlo_list list) {
+  uint64_t set = 0;
+  for (size_t i = 0; i < list.count; i++)
+    set |= UINT64_C(1) << list.items[i];
+  return set;
+}
+
+/* Axes neither batching nor contracting, in order. */
+static int64_t free_axes(const tt_hlo_type *type, tt_hlo_list batch, tt_hlo_list contract,
+                         int64_t *out_axes) {
+  uint64_t used = axes_of(batch) | axes_of(contract);
+  int64_t count = 0;
+  for (int32_t i = 0; i < type->rank; i++)
+    if ((used >> i & 1) == 0)
+      out_axes[count++] = i;
+  return count;
+}
+
+/* The axes as one with one stride; false when they do not lie evenly. */
+static bool join_axes(const tt_hlo_type *type, const int64_t *strides, const int64_t *axes,
+                      size_t axes_count, int64_t *out_count, int64_t *out_stride) {
+  bool even = true;
+  *out_count = 1;
+  *out_stride = 1;
+  for (size_t i = axes_count; i-- > 0;) {
+    int64_t dim = type->dims[axes[i]], stride = strides[axes[i]];
+    if (dim != 1) {
+      even = even && (*out_count == 1 || stride == *out_stride * *out_count);
+      *out_stride = *out_count == 1 ? stride : *out_stride;
+    }
+    *out_count *= dim;
+  }
+  return even;
+}
+
+/* Copies the operand to [batch, free, contract], dense. */
+static tt_error *pack_side(const tt_cpu_args *args, side *s, tt_hlo_list batch, const int64_t *free,
+                           size_t free_count, tt_hlo_list contract) {
+  int64_t strides[TT_HLO_RANK_MAX], size = tt_cpu_bytes(s->type), stride = 1;
+  tt_cpu_move m = {.bytes = tt_dtype_bytes(s->type->dtype)};
+  void *copy = tt_cpu_scratch(args->run, size);
+  if (copy == NULL)
+    return tt_cpu_no_scratch(args->op, size);
+  tt_cpu_strides(s->type, strides);
+  for (size_t i = 0; i < batch.count + free_count + contract.count; i++) {
+    int64_t axis = i < batch.count                ? batch.items[i]
+                   : i < batch.count + free_count ? free[i - batch.count]
+                                                  : contract.items[i - batch.count - free_count];
+    m.dims[m.rank] = s->type->dims[axis];
+    m.in[m.rank++] = strides[axis];
+  }
+  for (int32_t i = m.rank; i-- > 0; stride *= m.dims[i])
+    m.out[i] = stride;
+  for (int32_t i = 0; i < s->batch_rank; i++)
+    s->batch[i] = m.out[i];
+  s->contract_stride = 1;
+  s->free_stride = s->contract_count;
+  tt_cpu_move_simplify(&m);
+  tt_cpu_move_run(&m, s->data, copy);
+  s->data = copy;
+  return NULL;
+}
+
+static tt_error *read_side(const tt_cpu_args *args, uint32_t i, tt_hlo_list batch,
+                           tt_hlo_list contract, side *s) {
+  int64_t strides[TT_HLO_RANK_MAX], free[TT_HLO_RANK_MAX];
+  s->type = &args->op->operands[i]->type;
+  s->data = args->in[i];
+  s->dtype = s->type->dtype;
+  s->batch_rank = (int32_t)batch.count;
+  size_t count = (size_t)free_axes(s->type, batch, contract, free);
+  tt_cpu_strides(s->type, strides);
+  for (size_t k = 0; k < batch.count; k++)
+    s->batch[k] = strides[batch.items[k]];
+  bool free_even = join_axes(s->type, strides, free, count, &s->free_count, &s->free_stride);
+  bool even = join_axes(s->type, strides, contract.items, contract.count, &s->contract_count,
+                        &s->contract_stride);
+  return free_even && even ? NULL : pack_side(args, s, batch, free, count, contract);
+}
+
+typedef struct widen_job {
+  const side *from;
+  char *to;
+  tt_dtype dtype;
+} widen_job;
+
+static void widen_part(int64_t begin, int64_t end, void *user) {
+  const widen_job *j = user;
+  tt_cpu_convert(j->from->dtype,
+                 (const char *)j->from->data + begin * tt_dtype_bytes(j->from->dtype), j->dtype,
+                 j->to + begin * tt_dtype_bytes(j->dtype), end - begin);
+}
+
+/* The operand's elements in the dtype of the sums. */
+static tt_error *widen_side(const tt_cpu_args *args, side *s, tt_dtype dtype) {
+  int64_t count = tt_cpu_count(s->type), size = 0;
+  if (s->dtype == dtype)
+    return NULL;
+  if (__builtin_mul_overflow(count, tt_dtype_bytes(dtype), &size))
+    return tt_cpu_no_scratch(args->op, INT64_MAX);
+  widen_job j = {s, tt_cpu_scratch(args->run, size), dtype};
+  if (j.to == NULL)
+    return tt_cpu_no_scratch(args->op, size);
+  tt_cpu_parallel(count, 0.2, widen_part, &j);
+  s->data = j.to;
+  s->dtype = dtype;
+  return NULL;
+}
+
+/* ---- products ---- */
+
+static int64_t batch_offset(const dot_job *j, const side *s, int64_t batch) {
+  int64_t offset = 0;
+  for (int32_t i = s->batch_rank; i-- > 0;) {
+    offset += batch % j->batch_dims[i] * s->batch[i];
+    batch /= j->batch_dims[i];
+  }
+  return offset;
+}
+
+/* An item is a part of a product: rows and columns of one batch. */
+static void run_item(const dot_job *j, int64_t item, void *scratch) {
+  int64_t bytes = tt_dtype_bytes(j->dtype), parts = j->m_parts * j->n_parts;
+  int64_t batch = item / parts, m0 = item % parts / j->n_parts * j->m_part,
+          n0 = item % parts % j->n_parts * j->n_part;
+  int64_t a = batch_offset(j, &j->lhs, batch) + m0 * j->lhs.free_stride;
+  int64_t b = batch_offset(j, &j->rhs, batch) + n0 * j->rhs.free_stride;
+  tt_cpu_gemm g = {.m = j->m - m0 < j->m_part ? j->m - m0 : j->m_part,
+                   .n = j->n - n0 < j->n_part ? j->n - n0 : j->n_part,
+                   .k = j->k,
+                   .n_whole = j->n,
+                   .a = (const char *)j->lhs.data + a * bytes,
+                   .b = (const char *)j->rhs.data + b * bytes,
+                   .c = j->out + (batch * j->m * j->n + m0 * j->n + n0) * bytes,
+                   .a_m = j->lhs.free_stride,
+                   .a_k = j->lhs.contract_stride,
+                   .b_k = j->rhs.contract_stride,
+                   .b_n = j->rhs.free_stride};
+  j->run(&g, scratch);
+}
+
+/* Items are shared out in groups, each with its own scratch. */
+static void run_groups(int64_t begin, int64_t end, void *user) {
+  const dot_job *j = user;
+  for (int64_t group = begin; group < end; group++) {
+    int64_t first = group * j->group, last = first + j->group;
+    for (int64_t i = first; i < last && i < j->items; i++)
+      run_item(j, i, j->scratch + group * j->scratch_each);
+  }
+}
+
+static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
+
+/* One part for each thread, unless batches are enough: along the longer side of the product. */
+static void choose_parts(dot_job *j) {
+  const tt_cpu_gemm_kernels *kernels = tt_cpu_gemm_best();
+  int64_t threads = tt_cpu_threads();
+  double flops = 2.0 * (double)j->m * (double)j->n * (double)j->k;
+  j->m_part = j->m;
+  j->n_part = j->n;
+  if (j->batches < 2 * threads && flops > 1e7) {
+    if (j->n >= j->m)
+      j->n_part = round_up((j->n + 2 * threads - 1) / (2 * threads), kernels->columns_f32);
+    else
+      j->m_part = round_up((j->m + 2 * threads - 1) / (2 * threads), kernels->rows);
+  }
+  j->m_parts = (j->m + j->m_part - 1) / j->m_part;
+  j->n_parts = (j->n + j->n_part - 1) / j->n_part;
+}
+
+static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
+  choose_parts(j);
+  int64_t most = 4 * (int64_t)tt_cpu_threads();
+  double cost = 0.02 * (double)j->m_part * (double)j->n_part * (double)j->k + 50;
+  j->run = j->dtype == TT_F32 ? tt_cpu_gemm_best()->f32 : tt_cpu_gemm_best()->f64;
+  j->items = j->batches * j->m_parts * j->n_parts;
+  if (cost * (double)j->items < 50e3)
+    most = 1;
+  j->group = (j->items + most - 1) / most;
+  int64_t groups = (j->items + j->group - 1) / j->group;
+  j->scratch_each = tt_cpu_gemm_scratch(j->m_part, j->n_part, j->k, tt_dtype_bytes(j->dtype));
+  j->scratch = tt_cpu_scratch(args->run, j->scratch_each * groups);
+  if (j->scratch == NULL)
+    return tt_cpu_no_scratch(args->op, j->scratch_each * groups);
+  tt_cpu_parallel(groups, cost * (double)j->group, run_groups, j);
+  return NULL;
+}
+
+/* ---- products that no kernel packs: integers in 64 bits, which wrap as narrower ones do, and
+ * complex numbers ---- */
+
+typedef struct complex_number {
+  double real, imag;
+} complex_number;
+
+static void integer_row(const dot_job *j, const uint64_t *a, const uint64_t *b, uint64_t *out) {
+  for (int64_t n = 0; n < j->n; n++)
+    out[n] = 0;
+  for (int64_t k = 0; k < j->k; k++) {
+    uint64_t x = a[k * j->lhs.contract_stride];
+    const uint64_t *row = b + k * j->rhs.contract_stride;
+    for (int64_t n = 0; n < j->n; n++)
+      out[n] += x * row[n * j->rhs.free_stride];
+  }
+}
+
+static void complex_row(const dot_job *j, const complex_number *a, const complex_number *b,
+                        complex_number *out) {
+  for (int64_t n = 0; n < j->n; n++)
+    out[n] = (complex_number){0, 0};
+  for (int64_t k = 0; k < j->k; k++) {
+    complex_number x = a[k * j->lhs.contract_stride];
+    const complex_number *row = b + k * j->rhs.contract_stride;
+    for (int64_t n = 0; n < j->n; n++) {
+      complex_number y = row[n * j->rhs.free_stride];
+      out[n].real += x.real * y.real - x.imag * y.imag;
+      out[n].imag += x.real * y.imag + x.imag * y.real;
+    }
+  }
+}
+
+/* Rows of all batches. */
+static void run_rows(int64_t begin, int64_t end, void *user) {
+  const dot_job *j = user;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t batch = i / j->m, m = i % j->m;
+    int64_t a = batch_offset(j, &j->lhs, batch) + m * j->lhs.free_stride;
+    int64_t b = batch_offset(j, &j->rhs, batch);
+    if (j->dtype == TT_C128)
+      complex_row(j, (const complex_number *)j->lhs.data + a,
+                  (const complex_number *)j->rhs.data + b, (complex_number *)j->out + i * j->n);
+    else
+      integer_row(j, (const uint64_t *)j->lhs.data + a, (const uint64_t *)j->rhs.data + b,
+                  (uint64_t *)j->out + i * j->n);
+  }
+}
+
+/* ---- the op ---- */
+
+/* The dtype that sums are kept in. */
+static tt_dtype sum_dtype(const tt_hlo_op *op) {
+  tt_dtype result = op->results[0].type.dtype;
+  if (tt_dtype_is_complex(result))
+    return TT_C128;
+  if (tt_dtype_is_integer(result))
+    return TT_S64;
+  return result == TT_F64 ? TT_F64 : TT_F32;
+}
+
+static tt_error *convert_result(const tt_cpu_args *args, dot_job *j, int64_t count) {
+  const tt_hlo_type *type = &args->op->results[0].type;
+  side sums = {.dtype = j->dtype, .data = j->out};
+  widen_job to = {&sums, args->out[0], type->dtype};
+  tt_cpu_parallel(count, 0.3, widen_part, &to);
+  return NULL;
+}
+
+static tt_error *prepare(const tt_cpu_args *args, dot_job *j) {
+  const tt_hlo_dot_dims *dims = tt_hlo_op_attr(args->op, TT_HLO_DOT_DIMENSION_NUMBERS)->dims;
+  TT_RETURN_IF_ERROR(read_side(args, 0, dims->lhs_batch, dims->lhs_contract, &j->lhs));
+  TT_RETURN_IF_ERROR(read_side(args, 1, dims->rhs_batch, dims->rhs_contract, &j->rhs));
+  j->batches = 1;
+  for (size_t i = 0; i < dims->lhs_batch.count; i++) {
+    j->batch_dims[i] = j->lhs.type->dims[dims->lhs_batch.items[i]];
+    j->batches *= j->batch_dims[i];
+  }
+  j->m = j->lhs.free_count;
+  j->n = j->rhs.free_count;
+  j->k = j->lhs.contract_count;
+  j->dtype = sum_dtype(args->op);
+  TT_RETURN_IF_ERROR(widen_side(args, &j->lhs, j->dtype));
+  return widen_side(args, &j->rhs, j->dtype);
+}
+
+tt_error *tt_cpu_kernel_dot(const tt_cpu_args *args) {
+  const tt_hlo_type *type = &args->op->results[0].type;
+  dot_job j = {.out = args->out[0]};
+  int64_t count = tt_cpu_count(type), size = 0;
+  if (count == 0)
+    return NULL;
+  TT_RETURN_IF_ERROR(prepare(args, &j));
+  if (j.k == 0) {
+    memset(args->out[0], 0, (size_t)tt_cpu_bytes(type));
+    return NULL;
+  }
+  if (j.dtype != type->dtype) {
+    bool fits = !__builtin_mul_overflow(count, tt_dtype_bytes(j.dtype), &size);
+    j.out = fits ? tt_cpu_scratch(args->run, size) : NULL;
+    if (j.out == NULL)
+      return tt_cpu_no_scratch(args->op, size);
+  }
+  if (j.dtype == TT_F32 || j.dtype == TT_F64)
+    TT_RETURN_IF_ERROR(run_gemm(args, &j));
+  else
+    tt_cpu_parallel(j.batches * j.m, 2.0 * (double)j.n * (double)j.k, run_rows, &j);
+  return j.dtype == type->dtype ? NULL : convert_result(args, &j, count);
+}

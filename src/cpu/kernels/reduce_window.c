@@ -1,0 +1,310 @@
+/* reduce_window.
+ *
+ * Padding does not take part: the initial value, which stands for it, may be combined any number of
+ * times. One known op is applied axis by axis, each axis as [outer, dim, inner]; where each window
+ * of an axis begins where the operand does, or ends there, results are made of their neighbours.
+ * Other regions run for each element, with the same treatment of running windows. */
+#include <string.h>
+
+#include "cpu/kernels.h"
+#include "cpu/kernels/combine.h"
+#include "cpu/kernels/window.h"
+
+enum { SLOT = 64 };
+
+/* Every window along the axis holds all of the operand before (or after) a place that moves with
+ * it by one. */
+static bool runs_forward(const tt_cpu_window *w, int32_t i) {
+  return w->step[i] == 1 && w->dilation[i] == 1 && w->base_dilation[i] == 1 &&
+         w->low[i] >= w->out[i] - 1 && w->size[i] > 2;
+}
+
+static bool runs_backward(const tt_cpu_window *w, int32_t i) {
+  return w->step[i] == 1 && w->dilation[i] == 1 && w->base_dilation[i] == 1 &&
+         w->size[i] - w->low[i] >= w->dims[i] && w->size[i] > 2;
+}
+
+/* ---- one op ---- */
+
+/* A pass along one axis. */
+typedef struct axis_pass {
+  const tt_cpu_window *w;
+  int32_t axis;
+  tt_cpu_combine combine;
+  int bytes;
+  int64_t inner, dim, out;
+  const char *from;
+  char *to;
+  const void *identity;
+} axis_pass;
+
+/* to[place] = the operand's elements in the window there. */
+static void window_slice(const axis_pass *p, const char *from, char *to, int64_t place) {
+  int64_t row = p->inner * p->bytes;
+  bool first = true;
+  for (int64_t k = 0; k < p->w->size[p->axis]; k++) {
+    int64_t at = tt_cpu_window_at(p->w, p->axis, place, k);
+    if (at < 0)
+      continue;
+    if (first)
+      memcpy(to + place * row, from + at * row, (size_t)row);
+    else
+      p->combine(to + place * row, 1, from + at * row, 1, p->inner);
+    first = false;
+  }
+  if (first)
+    tt_cpu_fill(to + place * row, p->identity, p->inner, p->bytes);
+}
+
+/* The running result of the windows on one side. `place` goes on by `step`; each adds the elements
+ * up to its own last one. */
+static void run_along(const axis_pass *p, const char *from, char *to, bool forward) {
+  const tt_cpu_window *w = p->w;
+  int64_t row = p->inner * p->bytes, low = w->low[p->axis], size = w->size[p->axis];
+  int64_t at = forward ? 0 : p->dim - 1;
+  for (int64_t i = 0; i < p->out; i++) {
+    int64_t place = forward ? i : p->out - 1 - i, before = forward ? place - 1 : place + 1;
+    int64_t end = forward ? place - low + size - 1 : place - low;
+    if (i == 0)
+      tt_cpu_fill(to + place * row, p->identity, p->inner, p->bytes);
+    else
+      memcpy(to + place * row, to + before * row, (size_t)row);
+    for (; forward ? at <= end && at < p->dim : at >= end && at >= 0; at += forward ? 1 : -1)
+      p->combine(to + place * row, 1, from + at * row, 1, p->inner);
+  }
+}
+
+static void pass_part(int64_t begin, int64_t end, void *user) {
+  const axis_pass *p = user;
+  for (int64_t i = begin; i < end; i++) {
+    const char *from = p->from + i * p->dim * p->inner * p->bytes;
+    char *to = p->to + i * p->out * p->inner * p->bytes;
+    if (runs_forward(p->w, p->axis))
+      run_along(p, from, to, true);
+    else if (runs_backward(p->w, p->axis))
+      run_along(p, from, to, false);
+    else
+      for (int64_t place = 0; place < p->out; place++)
+        window_slice(p, from, to, place);
+  }
+}
+
+/* Along one row of f32, where running sums must be kept wider than their elements. */
+static tt_dtype work_dtype(tt_hlo_code code, tt_dtype dtype) {
+  bool sums = code == TT_HLO_ADD || code == TT_HLO_MULTIPLY;
+  return sums && (dtype == TT_F32 || dtype == TT_BF16 || dtype == TT_F16) ? TT_F64 : dtype;
+}
+
+static bool changes_axis(const tt_cpu_window *w, int32_t i) {
+  return w->size[i] != 1 || w->step[i] != 1 || w->base_dilation[i] != 1 || w->low[i] != 0 ||
+         w->out[i] != w->dims[i];
+}
+
+static tt_error *work_new(const tt_cpu_args *args, int64_t count, int bytes, char **out_work) {
+  int64_t size = 0;
+  bool fits = !__builtin_mul_overflow(count, bytes, &size);
+  *out_work = fits ? tt_cpu_scratch(args->run, size) : NULL;
+  return *out_work == NULL ? tt_cpu_no_scratch(args->op, fits ? size : INT64_MAX) : NULL;
+}
+
+static tt_error *run_axis(const tt_cpu_args *args, axis_pass *p, const int64_t *dims) {
+  int64_t outer = 1;
+  double cost = 0;
+  p->inner = 1;
+  p->dim = p->w->dims[p->axis];
+  p->out = p->w->out[p->axis];
+  for (int32_t i = 0; i < p->w->rank; i++)
+    if (i != p->axis)
+      *(i < p->axis ? &outer : &p->inner) *= dims[i];
+  TT_RETURN_IF_ERROR(work_new(args, outer * p->out * p->inner, p->bytes, &p->to));
+  cost = (double)p->out * ((double)p->inner * 0.2 + 3) * (double)p->w->size[p->axis];
+  tt_cpu_parallel(outer, cost, pass_part, p);
+  p->from = p->to;
+  return NULL;
+}
+
+/* result = init o what the windows gave. */
+static void finish(const tt_cpu_args *args, const axis_pass *p, tt_dtype work, const char *sums) {
+  const tt_hlo_type *type = &args->op->results[0].type;
+  int64_t count = tt_cpu_count(type);
+  _Alignas(16) char init[16], sum[16];
+  tt_cpu_convert(args->op->operands[1]->type.dtype, args->in[1], work, init, 1);
+  if (memcmp(init, p->identity, (size_t)p->bytes) == 0) {
+    tt_cpu_convert(work, sums, type->dtype, args->out[0], count);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    memcpy(sum, init, sizeof sum);
+    p->combine(sum, 1, sums + i * p->bytes, 1, 1);
+    tt_cpu_convert(work, sum, type->dtype, (char *)args->out[0] + i * tt_dtype_bytes(type->dtype),
+                   1);
+  }
+}
+
+static tt_error *window_op(const tt_cpu_args *args, const tt_cpu_window *w, tt_hlo_code code) {
+  const tt_hlo_type *operand = &args->op->operands[0]->type;
+  tt_dtype work = work_dtype(code, args->op->results[0].type.dtype);
+  _Alignas(16) char identity[16] = {0};
+  int64_t dims[TT_HLO_RANK_MAX];
+  axis_pass p = {.w = w,
+                 .combine = tt_cpu_combine_find(code, work),
+                 .bytes = tt_dtype_bytes(work),
+                 .from = args->in[0],
+                 .identity = identity};
+  tt_cpu_combine_identity(code, work, identity);
+  if (work != operand->dtype) {
+    char *wide = NULL;
+    TT_RETURN_IF_ERROR(work_new(args, tt_cpu_count(operand), p.bytes, &wide));
+    tt_cpu_convert(operand->dtype, args->in[0], work, wide, tt_cpu_count(operand));
+    p.from = wide;
+  }
+  memcpy(dims, w->dims, (size_t)w->rank * sizeof *dims);
+  for (p.axis = 0; p.axis < w->rank; p.axis++)
+    if (changes_axis(w, p.axis)) {
+      TT_RETURN_IF_ERROR(run_axis(args, &p, dims));
+      dims[p.axis] = w->out[p.axis];
+    }
+  finish(args, &p, work, p.from);
+  return NULL;
+}
+
+/* ---- any region ---- */
+
+typedef struct region_job {
+  const tt_cpu_args *args;
+  const tt_cpu_window *w;
+  uint32_t n;
+  char *now, *next, *element; /* n slots each */
+  const void **in;
+  void **out;
+} region_job;
+
+static void load_element(const region_job *j, int64_t at, char *slots) {
+  const tt_hlo_op *op = j->args->op;
+  for (uint32_t k = 0; k < j->n; k++) {
+    tt_dtype from = op->operands[k]->type.dtype;
+    tt_cpu_convert(from, (const char *)j->args->in[k] + at * tt_dtype_bytes(from),
+                   op->results[k].type.dtype, slots + k * SLOT, 1);
+  }
+}
+
+static void load_inits(const region_job *j) {
+  const tt_hlo_op *op = j->args->op;
+  for (uint32_t k = 0; k < j->n; k++)
+    tt_cpu_convert(op->operands[j->n + k]->type.dtype, j->args->in[j->n + k],
+                   op->results[k].type.dtype, j->now + k * SLOT, 1);
+}
+
+static void copy_result(const region_job *j, int64_t at, char *slots, bool store) {
+  for (uint32_t k = 0; k < j->n; k++) {
+    int bytes = tt_dtype_bytes(j->args->op->results[k].type.dtype);
+    char *result = (char *)j->args->out[k] + at * bytes, *slot = slots + k * SLOT;
+    memcpy(store ? result : slot, store ? slot : result, (size_t)bytes);
+  }
+}
+
+/* now = now o element, or element o now. */
+static tt_error *apply(region_job *j, bool swapped) {
+  for (uint32_t k = 0; k < j->n; k++) {
+    j->in[k] = (swapped ? j->element : j->now) + k * SLOT;
+    j->in[j->n + k] = (swapped ? j->now : j->element) + k * SLOT;
+    j->out[k] = j->next + k * SLOT;
+  }
+  TT_RETURN_IF_ERROR(tt_cpu_region_run(j->args->run, j->args->op->regions[0], j->in, j->out));
+  char *swap = j->now;
+  j->now = j->next;
+  j->next = swap;
+  return NULL;
+}
+
+/* All places, in order or from the last to the first. With a running axis the result before is in
+ * the result; `axis` -1: none. */
+static tt_error *reduce_place(region_job *j, int64_t i, const int64_t *place) {
+  load_inits(j);
+  for (int64_t k = 0; k < j->w->size_count; k++) {
+    int64_t at = tt_cpu_window_element(j->w, place, k);
+    if (at < 0)
+      continue;
+    load_element(j, at, j->element);
+    TT_RETURN_IF_ERROR(apply(j, false));
+  }
+  copy_result(j, i, j->now, true);
+  return NULL;
+}
+
+/* A running axis: the window of a place is that before it and the elements between their ends. */
+static tt_error *run_line(region_job *j, int32_t axis, int64_t first, const int64_t *place,
+                          bool forward) {
+  const tt_cpu_window *w = j->w;
+  int64_t stride = 1, at = forward ? 0 : w->dims[axis] - 1, base = 0;
+  for (int32_t i = axis + 1; i < w->rank; i++)
+    stride *= w->out[i];
+  for (int32_t i = 0; i < w->rank; i++)
+    base += i == axis ? 0 : place[i] * w->strides[i];
+  load_inits(j);
+  for (int64_t i = 0; i < w->out[axis]; i++) {
+    int64_t here = forward ? i : w->out[axis] - 1 - i;
+    int64_t end = forward ? here - w->low[axis] + w->size[axis] - 1 : here - w->low[axis];
+    for (; forward ? at <= end && at < w->dims[axis] : at >= end && at >= 0;
+         at += forward ? 1 : -1) {
+      load_element(j, base + at * w->strides[axis], j->element);
+      TT_RETURN_IF_ERROR(apply(j, !forward));
+    }
+    copy_result(j, first + here * stride, j->now, true);
+  }
+  return NULL;
+}
+
+/* The only axis that the window changes, if it runs. */
+static int32_t running_axis(const tt_cpu_window *w) {
+  int32_t axis = -1;
+  for (int32_t i = 0; i < w->rank; i++) {
+    if (!changes_axis(w, i))
+      continue;
+    if (axis >= 0 || (!runs_forward(w, i) && !runs_backward(w, i)))
+      return -1;
+    axis = i;
+  }
+  return axis;
+}
+
+static tt_error *window_region(const tt_cpu_args *args, const tt_cpu_window *w) {
+  int64_t n = args->op->results_count, place[TT_HLO_RANK_MAX];
+  int32_t axis = running_axis(w);
+  char *slots = tt_cpu_scratch(args->run, 3 * n * SLOT);
+  region_job j = {.args = args,
+                  .w = w,
+                  .n = (uint32_t)n,
+                  .in = tt_cpu_scratch(args->run, 2 * n * (int64_t)sizeof(void *)),
+                  .out = tt_cpu_scratch(args->run, n * (int64_t)sizeof(void *))};
+  if (slots == NULL || j.in == NULL || j.out == NULL)
+    return tt_cpu_no_scratch(args->op, 3 * n * SLOT);
+  j.now = slots;
+  j.next = slots + n * SLOT;
+  j.element = slots + 2 * n * SLOT;
+  for (int64_t i = 0; i < w->count; i++) {
+    tt_cpu_window_place(w, i, place);
+    if (axis < 0)
+      TT_RETURN_IF_ERROR(reduce_place(&j, i, place));
+    else if (place[axis] == 0)
+      TT_RETURN_IF_ERROR(run_line(&j, axis, i, place, runs_forward(w, axis)));
+  }
+  return NULL;
+}
+
+tt_error *tt_cpu_kernel_reduce_window(const tt_cpu_args *args) {
+  const tt_hlo_op *op = args->op;
+  tt_cpu_window w;
+  _Alignas(16) char identity[16];
+  tt_dtype dtype = op->results[0].type.dtype;
+  tt_cpu_window_read(op, &op->operands[0]->type, &op->results[0].type, &w);
+  if (w.count == 0)
+    return NULL;
+  if (op->results_count == 1 && op->operands[0]->type.dtype == dtype) {
+    tt_hlo_code code = tt_cpu_region_binary(op->regions[0]);
+    if (tt_cpu_combine_find(code, work_dtype(code, dtype)) != NULL &&
+        tt_cpu_combine_identity(code, dtype, identity))
+      return window_op(args, &w, code);
+  }
+  return window_region(args, &w);
+}

@@ -1,0 +1,34 @@
+/* sort_key.h: elements as unsigned numbers that lie in the same order, and stable sorts of those.
+ */
+#ifndef TT_CPU_KERNELS_SORT_KEY_H
+#define TT_CPU_KERNELS_SORT_KEY_H
+
+#include "cpu/kernel.h"
+
+typedef struct tt_cpu_sort_item {
+  uint64_t key;
+  int64_t index;
+} tt_cpu_sort_item;
+
+/* How an operand's elements become keys. Floats are in total order, but that all zeros and all NaNs
+ * may stand for one value each. */
+typedef struct tt_cpu_sort_key {
+  uint32_t operand;
+  bool descending, join_zeros, join_nans;
+  double zero, nan; /* what they are when joined; the sign counts */
+} tt_cpu_sort_key;
+
+/* Complex numbers have no order. */
+bool tt_cpu_sort_key_takes(tt_dtype dtype);
+/* items[i].key from element items[i].index * stride. */
+void tt_cpu_sort_keys(const tt_cpu_sort_key *key, tt_dtype dtype, const void *data, int64_t stride,
+                      tt_cpu_sort_item *items, int64_t count);
+/* By key, stable. `spare` has room for `count`; the result is in one of the two, which is
+ * returned. */
+tt_cpu_sort_item *tt_cpu_sort_items(tt_cpu_sort_item *items, tt_cpu_sort_item *spare,
+                                    int64_t count);
+/* The comparator of a sort as keys, the first the most significant; 0 when it is none that is
+ * known. */
+uint32_t tt_cpu_sort_read(const tt_hlo_region *region, tt_cpu_sort_key *out_keys, uint32_t most);
+
+#endif /* TT_CPU_KERNELS_SORT_KEY_H */

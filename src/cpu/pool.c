@@ -1,0 +1,163 @@
+/* Threads that share the work of a kernel. One job at a time: who comes while one is under way
+ * works alone, which keeps nested calls safe and leaves the cores to who has them.
+ *
+ * Workers spin for some 10 us after a job, then sleep; a job that begins wakes them. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cpu/kernel.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+enum { WORKERS_MAX = 255, SPINS = 400, PARTS_EACH = 4 };
+static const double ALONE_NS = 50e3; /* less work stays on the caller's thread */
+
+typedef struct job {
+  void (*body)(int64_t begin, int64_t end, void *user);
+  void *user;
+  int64_t count, grain;
+} job;
+
+/* The only state of the process in this folder but memory.c's: threads are the process's too. */
+static struct {
+  pthread_mutex_t busy; /* held by who runs a job */
+  job job;
+  _Atomic int64_t next;    /* item of the job that nobody has taken */
+  _Atomic uint32_t epoch;  /* counts jobs; what workers sleep on */
+  _Atomic uint32_t open;   /* 1: the job may be entered */
+  _Atomic uint32_t inside; /* workers that have entered, or look whether they may */
+  _Atomic uint32_t sleeping;
+  _Atomic int threads; /* 0: not counted yet */
+  uint32_t workers;
+  pid_t pid; /* that has the workers: a child after fork has none */
+} pool = {.busy = PTHREAD_MUTEX_INITIALIZER};
+
+static void pause_cpu(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+static void futex_wait(_Atomic uint32_t *at, uint32_t seen) {
+  syscall(SYS_futex, at, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *at) {
+  syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void take_parts(const job *j) {
+  for (;;) {
+    int64_t begin = atomic_fetch_add(&pool.next, j->grain);
+    if (begin >= j->count)
+      return;
+    int64_t end = j->count - begin < j->grain ? j->count : begin + j->grain;
+    j->body(begin, end, j->user);
+  }
+}
+
+static uint32_t wait_for_job(uint32_t seen) {
+  for (int i = 0; i < SPINS; i++) {
+    if (atomic_load(&pool.epoch) != seen)
+      return atomic_load(&pool.epoch);
+    pause_cpu();
+  }
+  atomic_fetch_add(&pool.sleeping, 1);
+  while (atomic_load(&pool.epoch) == seen)
+    futex_wait(&pool.epoch, seen);
+  atomic_fetch_sub(&pool.sleeping, 1);
+  return atomic_load(&pool.epoch);
+}
+
+/* A worker that comes late finds the job closed: nobody waits for one that has not begun. It counts
+ * itself before it looks, the caller closes before it counts, so one of the two sees the other. */
+static void *work(void *arg) {
+  uint32_t seen = (uint32_t)(uintptr_t)arg;
+  for (;;) {
+    seen = wait_for_job(seen);
+    atomic_fetch_add(&pool.inside, 1);
+    if (atomic_load(&pool.open) != 0)
+      take_parts(&pool.job);
+    if (atomic_fetch_sub(&pool.inside, 1) == 1 && atomic_load(&pool.open) == 0)
+      futex_wake(&pool.inside);
+  }
+  return NULL;
+}
+
+int tt_cpu_threads(void) {
+  cpu_set_t set;
+  int threads = atomic_load(&pool.threads);
+  if (threads > 0)
+    return threads;
+  threads = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  threads = threads < 1 ? 1 : threads > WORKERS_MAX + 1 ? WORKERS_MAX + 1 : threads;
+  atomic_store(&pool.threads, threads);
+  return threads;
+}
+
+/* With `busy` held. */
+static void start_workers(void) {
+  pthread_attr_t attr;
+  if (pool.pid == getpid())
+    return;
+  pool.pid = getpid();
+  pool.workers = 0;
+  atomic_store(&pool.sleeping, 0);
+  atomic_store(&pool.inside, 0);
+  if (pthread_attr_init(&attr) != 0)
+    return;
+  pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+  void *seen = (void *)(uintptr_t)atomic_load(&pool.epoch);
+  for (int i = 1; i < tt_cpu_threads(); i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, &attr, work, seen) != 0)
+      break;
+    pool.workers++;
+  }
+  pthread_attr_destroy(&attr);
+}
+
+static void run_together(const job *j) {
+  pool.job = *j;
+  atomic_store(&pool.next, 0);
+  atomic_store(&pool.open, 1);
+  atomic_fetch_add(&pool.epoch, 1);
+  if (atomic_load(&pool.sleeping) > 0)
+    futex_wake(&pool.epoch);
+  take_parts(j);
+  atomic_store(&pool.open, 0);
+  for (int i = 0; i < SPINS && atomic_load(&pool.inside) != 0; i++)
+    pause_cpu();
+  for (uint32_t left; (left = atomic_load(&pool.inside)) != 0;)
+    futex_wait(&pool.inside, left);
+}
+
+/* The lock of a parent that forked during a job stays locked in the child, which then works alone.
+ */
+void tt_cpu_parallel(int64_t count, double cost,
+                     void (*body)(int64_t begin, int64_t end, void *user), void *user) {
+  if (count <= 0)
+    return;
+  bool alone = count == 1 || (double)count * cost < ALONE_NS || tt_cpu_threads() == 1;
+  if (alone || pthread_mutex_trylock(&pool.busy) != 0) {
+    body(0, count, user);
+    return;
+  }
+  start_workers();
+  job j = {body, user, count, count / ((int64_t)(pool.workers + 1) * PARTS_EACH)};
+  /* No part is so small that taking it costs as much as doing it. */
+  int64_t least = (int64_t)(5e3 / (cost < 1 ? 1 : cost));
+  j.grain = j.grain < least ? least : j.grain;
+  j.grain = j.grain < 1 ? 1 : j.grain;
+  if (pool.workers == 0)
+    body(0, count, user);
+  else
+    run_together(&j);
+  pthread_mutex_unlock(&pool.busy);
+}

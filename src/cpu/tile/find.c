@@ -1,0 +1,130 @@
+/* Which loop, for which processor; which way from one dtype to another. */
+#include <string.h>
+
+#include "cpu/kernel.h"
+#include "cpu/tile/tile.h"
+
+tt_cpu_isa tt_cpu_isa_best(void) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("fma"))
+    return TT_CPU_ISA_AVX512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi2"))
+    return TT_CPU_ISA_AVX2;
+#endif
+  return TT_CPU_ISA_BASE;
+}
+
+static const tt_cpu_loop_table *best_table(void) {
+#if defined(__x86_64__)
+  switch (tt_cpu_isa_best()) {
+    case TT_CPU_ISA_AVX512:
+      return &tt_cpu_loops_avx512;
+    case TT_CPU_ISA_AVX2:
+      return &tt_cpu_loops_avx2;
+    default:
+      break;
+  }
+#endif
+  return &tt_cpu_loops_base;
+}
+
+tt_cpu_loop tt_cpu_loop_find(tt_hlo_code code, tt_dtype dtype) {
+  tt_cpu_loop loop = best_table()->ops[code][dtype];
+  return loop != NULL ? loop : tt_cpu_loops_slow.ops[code][dtype];
+}
+
+tt_dtype tt_cpu_compute_dtype(tt_hlo_code code, tt_dtype dtype) {
+  if (code == TT_HLO_SELECT || code == TT_HLO_CHLO_NEXT_AFTER)
+    return dtype;
+  bool counts_bits = code == TT_HLO_POPCNT || code == TT_HLO_COUNT_LEADING_ZEROS ||
+                     code == TT_HLO_SHIFT_RIGHT_LOGICAL;
+  if (tt_dtypes[dtype].bits == 4 && tt_dtype_is_integer(dtype) && counts_bits)
+    return dtype;
+  if (dtype == TT_S4)
+    return TT_S8;
+  if (dtype == TT_U4)
+    return TT_U8;
+  return tt_dtype_is_float(dtype) && tt_dtypes[dtype].bits <= 16 ? TT_F32 : dtype;
+}
+
+/* ---- conversions ---- */
+
+static tt_cpu_loop find_convert(tt_dtype from, tt_dtype to) {
+  tt_cpu_loop loop = best_table()->converts[from][to];
+  return loop != NULL ? loop : tt_cpu_loops_slow.converts[from][to];
+}
+
+/* Where to go from `from` when no loop leads to `to`. No way rounds twice: integers reach narrow
+ * floats through s64, floats reach them and integers through f64. */
+static tt_dtype next_hop(tt_dtype from, tt_dtype to) {
+  if (tt_dtype_is_complex(from))
+    return tt_dtype_real(from);
+  if (tt_dtype_is_float(from))
+    return from == TT_F32 ? TT_F64 : TT_F32;
+  if (tt_dtype_is_complex(to))
+    return to == TT_C64 || from == TT_PRED    ? TT_F32
+           : from == TT_S64 || from == TT_U64 ? TT_F64
+                                              : TT_S64;
+  if (from == TT_PRED)
+    return tt_dtype_is_float(to) ? TT_F32 : TT_S64;
+  if (from == TT_U64 && tt_dtype_is_float(to))
+    return TT_F64;
+  return TT_S64;
+}
+
+int tt_cpu_convert_path(tt_dtype from, tt_dtype to, tt_cpu_loop loops[3], tt_dtype via[3]) {
+  int count = 0;
+  while (from != to) {
+    tt_dtype hop = find_convert(from, to) != NULL ? to : next_hop(from, to);
+    if (count == 3 || hop == from || find_convert(from, hop) == NULL)
+      return 0;
+    loops[count] = find_convert(from, hop);
+    via[count++] = hop;
+    from = hop;
+  }
+  return count;
+}
+
+void tt_cpu_convert(tt_dtype from, const void *in, tt_dtype to, void *out, int64_t count) {
+  enum { PART = 256 };
+  _Alignas(64) char buffers[2][PART * 16];
+  tt_cpu_loop loops[3];
+  tt_dtype via[3];
+  int steps = tt_cpu_convert_path(from, to, loops, via);
+  if (steps == 0) {
+    memcpy(out, in, (size_t)(count * tt_dtype_bytes(from)));
+    return;
+  }
+  for (int64_t at = 0; at < count; at += PART) {
+    int64_t part = count - at < PART ? count - at : PART;
+    const void *now = (const char *)in + at * tt_dtype_bytes(from);
+    for (int i = 0; i < steps; i++) {
+      void *next = i + 1 == steps ? (char *)out + at * tt_dtype_bytes(to) : buffers[i & 1];
+      tt_cpu_loop_args args = {part, next, {now, now, now}, NULL};
+      loops[i](&args);
+      now = next;
+    }
+  }
+}
+
+/* ---- fill ---- */
+
+/* The first cache line by the element, the rest by copies that double. */
+void tt_cpu_fill(void *out, const void *in, int64_t count, int bytes) {
+  char *to = out, element[16];
+  int64_t size = count * bytes, done = size < 64 ? size : 64;
+  memcpy(element, in, (size_t)bytes);
+  if (bytes == 1) {
+    memset(out, element[0], (size_t)count);
+    return;
+  }
+  for (int64_t at = 0; at < done; at += bytes)
+    memcpy(to + at, element, (size_t)bytes);
+  for (; done < size && done < 4096; done *= 2)
+    memcpy(to + done, to, (size_t)(done < size - done ? done : size - done));
+  for (; done < size; done += 4096)
+    memcpy(to + done, to, (size_t)(size - done < 4096 ? size - done : 4096));
+}

@@ -1,0 +1,101 @@
+/* tile.h: several element-by-element ops in one pass: a small program that runs tile by tile, so
+ * that what one op gives the next stays in the nearest cache.
+ *
+ * An instruction is a loop over one tile. Its operands are slots: inputs, outputs, registers (tiles
+ * of scratch). An input that is spread (a scalar, a row, a column) is written out tile by tile. */
+#ifndef TT_CPU_TILE_TILE_H
+#define TT_CPU_TILE_TILE_H
+
+#include "hlo/hlo.h"
+
+typedef struct tt_cpu_loop_args {
+  int64_t count;
+  void *out;
+  const void *in[3];
+  const tt_hlo_op *op;
+} tt_cpu_loop_args;
+
+/* out[i] = f(in[0][i], ...). `out` may be the very address of an operand with elements of equal
+ * size. */
+typedef void (*tt_cpu_loop)(const tt_cpu_loop_args *args);
+
+enum { TT_CPU_TILE = 512, TT_CPU_TILE_SCRATCH = 48 << 10, TT_CPU_TILE_BUFFERS = 180 };
+
+typedef struct tt_cpu_tile_in {
+  int64_t inner, period; /* period 0: element i; else element (i / inner) % period */
+  int bytes;             /* of an element */
+  int32_t last;          /* instruction that reads it */
+} tt_cpu_tile_in;
+
+typedef struct tt_cpu_tile_out {
+  int bytes;
+  int32_t first; /* instruction that writes it */
+} tt_cpu_tile_out;
+
+typedef struct tt_cpu_instruction {
+  tt_cpu_loop loop;
+  const tt_hlo_op *op;
+  uint16_t out, in[3];
+} tt_cpu_instruction;
+
+typedef struct tt_cpu_tile {
+  int64_t count;             /* elements of the whole */
+  int64_t length;            /* of a tile */
+  int64_t buffer;            /* bytes of one buffer */
+  double cost;               /* of one element, about nanoseconds */
+  uint32_t ins, outs, slots; /* slots: with the registers */
+  uint32_t instructions_count;
+  bool direct; /* one instruction and nothing spread: needs no tiles */
+  tt_cpu_tile_in *in;
+  tt_cpu_tile_out *out;
+  tt_cpu_instruction *instructions;
+} tt_cpu_tile;
+
+/* What a program is made from: ops in order, what they read from outside, what leaves. */
+typedef struct tt_cpu_tile_operand {
+  int32_t made; /* >= 0: result of that op of the program; < 0: input -1 - made */
+} tt_cpu_tile_operand;
+typedef struct tt_cpu_tile_op {
+  const tt_hlo_op *op;
+  tt_cpu_tile_operand in[3];
+  int32_t out; /* the output that it is, or -1 */
+} tt_cpu_tile_op;
+
+/* `in` and `out` are in the arena and have all but `last` and `first`. */
+TT_NODISCARD tt_error *tt_cpu_tile_make(tt_arena *arena, const tt_cpu_tile_op *ops,
+                                        uint32_t ops_count, int64_t count, tt_cpu_tile_in *in,
+                                        uint32_t ins, tt_cpu_tile_out *out, uint32_t outs,
+                                        tt_cpu_tile **out_tile);
+void tt_cpu_tile_run(const tt_cpu_tile *tile, const void *const *in, void *const *out);
+/* NULL, or UNIMPLEMENTED: there is no loop for the op with these dtypes. */
+TT_NODISCARD tt_error *tt_cpu_tile_check(const tt_hlo_op *op);
+
+/* ---- loops ---- */
+
+/* Instruction sets that loops are compiled for. */
+typedef enum tt_cpu_isa {
+  TT_CPU_ISA_BASE,
+  TT_CPU_ISA_AVX2,
+  TT_CPU_ISA_AVX512,
+  TT_CPU_ISA_COUNT
+} tt_cpu_isa;
+/* The best that this processor has. */
+tt_cpu_isa tt_cpu_isa_best(void);
+
+typedef struct tt_cpu_loop_table {
+  /* By the dtype of the operands (of the branches for select). */
+  tt_cpu_loop ops[TT_HLO_OP_COUNT][TT_DTYPE_COUNT];
+  tt_cpu_loop converts[TT_DTYPE_COUNT][TT_DTYPE_COUNT]; /* [from][to]: those that are one loop */
+} tt_cpu_loop_table;
+
+extern const tt_cpu_loop_table tt_cpu_loops_base, tt_cpu_loops_avx2, tt_cpu_loops_avx512;
+extern const tt_cpu_loop_table tt_cpu_loops_slow; /* compiled once: libm, and any dtype */
+/* NULL: there is none. */
+tt_cpu_loop tt_cpu_loop_find(tt_hlo_code code, tt_dtype dtype);
+/* The loops, one after another, that convert; fewer than 4. 0: there are none. `via` has the dtype
+ * that each gives. */
+int tt_cpu_convert_path(tt_dtype from, tt_dtype to, tt_cpu_loop loops[3], tt_dtype via[3]);
+/* The dtype that ops on `dtype` are computed in. */
+tt_dtype tt_cpu_compute_dtype(tt_hlo_code code, tt_dtype dtype);
+
+#endif /* TT_CPU_TILE_TILE_H */

@@ -1,0 +1,131 @@
+/* dot_general against plain sums in double, in every layout and at the edges of its blocks. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/kernels/gemm.h"
+#include "cpu/memory.h"
+#include "test.h"
+#include "test_kernel_case.h"
+
+static const kernel_case dots[] = {
+    {"tensor<2x2xi32>",
+     "%a = stablehlo.constant dense<[[100, -100], [1, 127]]> : tensor<2x2xi8>\n"
+     "%got = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<2x2xi8>, "
+     "tensor<2x2xi8>) -> tensor<2x2xi32>",
+     "[[9900, -22700], [227, 16029]]", 0},
+    {"tensor<1xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[(1.0, 2.0), (0.0, 1.0)]> : tensor<2xcomplex<f32>>\n"
+     "%0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<2xcomplex<f32>>, "
+     "tensor<2xcomplex<f32>>) -> tensor<complex<f32>>\n%got = stablehlo.reshape %0 : "
+     "(tensor<complex<f32>>) -> tensor<1xcomplex<f32>>",
+     "[(-4.0, 4.0)]", 0},
+    {"tensor<2x3xf32>",
+     "%a = stablehlo.constant dense<> : tensor<2x0xf32>\n%b = stablehlo.constant dense<> : "
+     "tensor<0x3xf32>\n%got = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : "
+     "(tensor<2x0xf32>, tensor<0x3xf32>) -> tensor<2x3xf32>",
+     "0.0", 0},
+    {"tensor<1x1xbf16>",
+     "%a = stablehlo.constant dense<1.0> : tensor<1x300xbf16>\n%b = stablehlo.constant dense<1.0> "
+     ": "
+     "tensor<300x1xbf16>\n%got = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : "
+     "(tensor<1x300xbf16>, tensor<300x1xbf16>) -> tensor<1x1xbf16>",
+     "300.0", 0},
+    /* Contracting axes that do not lie evenly: a is copied first. [b, i, j] = sum over k, l of
+     * a[k, b, l, i] c[b, l, k, j], all ones. */
+    {"tensor<2x5x1xf32>",
+     "%a = stablehlo.constant dense<1.0> : tensor<3x2x4x5xf32>\n%c = stablehlo.constant dense<2.0> "
+     ": tensor<2x4x3x1xf32>\n%got = stablehlo.dot_general %a, %c, batching_dims = [1] x [0], "
+     "contracting_dims = [0, 2] x [2, 1] : (tensor<3x2x4x5xf32>, tensor<2x4x3x1xf32>) -> "
+     "tensor<2x5x1xf32>",
+     "24.0", 0},
+};
+TEST(cpu_kernel, dots) { CHECK_CASES(dots); }
+
+typedef struct gemm_case {
+  int64_t m, n, k;
+  bool a_turned, b_turned;
+} gemm_case;
+
+static float element(int64_t i) { return (float)((i * 7919 + 13) % 201 - 100) / 64; }
+
+static void check_gemm(const tt_cpu_gemm_kernels *kernels, const gemm_case *c, float *a, float *b,
+                       float *out, void *scratch) {
+  tt_cpu_gemm g = {c->m,
+                   c->n,
+                   c->k,
+                   c->n,
+                   a,
+                   b,
+                   out,
+                   c->a_turned ? 1 : c->k,
+                   c->a_turned ? c->m : 1,
+                   c->b_turned ? 1 : c->n,
+                   c->b_turned ? c->k : 1};
+  for (int64_t i = 0; i < c->m * c->k; i++)
+    a[i] = element(i);
+  for (int64_t i = 0; i < c->k * c->n; i++)
+    b[i] = element(i + 5);
+  kernels->f32(&g, scratch);
+  for (int64_t i = 0; i < c->m; i++)
+    for (int64_t j = 0; j < c->n; j++) {
+      double sum = 0, size = 0;
+      for (int64_t p = 0; p < c->k; p++) {
+        double term = (double)a[i * g.a_m + p * g.a_k] * (double)b[p * g.b_k + j * g.b_n];
+        sum += term;
+        size += fabs(term);
+      }
+      if (!EXPECT_DOUBLE((double)out[i * c->n + j], sum, 1e-6 * size))
+        return;
+    }
+}
+
+/* Sides around the register tiles (14, 6 rows; 8, 16, 32 columns) and the blocks (256, 168). */
+TEST_WITHOUT_TORTURE(cpu_kernel, gemm_every_instruction_set) {
+  static const gemm_case cases[] = {
+      {1, 1, 1, false, false},      {1, 33, 300, false, false}, {3, 40, 257, false, true},
+      {14, 32, 256, false, false},  {15, 31, 9, true, false},   {6, 16, 5, true, true},
+      {169, 65, 300, false, false}, {43, 70, 30, false, false}, {30, 1, 40, false, true},
+      {5, 100, 70, true, true},
+  };
+  const tt_cpu_gemm_kernels *kernels[TT_CPU_ISA_COUNT] = {&tt_cpu_gemm_base};
+  float *a = tt_cpu_memory_alloc(1 << 20), *b = tt_cpu_memory_alloc(1 << 20);
+  float *out = tt_cpu_memory_alloc(1 << 20);
+  void *scratch = tt_cpu_memory_alloc(tt_cpu_gemm_scratch(200, 200, 300, 8));
+#if defined(__x86_64__)
+  kernels[TT_CPU_ISA_AVX2] = &tt_cpu_gemm_avx2;
+  kernels[TT_CPU_ISA_AVX512] = &tt_cpu_gemm_avx512;
+#endif
+  REQUIRE(a != NULL && b != NULL && out != NULL && scratch != NULL);
+  for (int isa = 0; isa <= (int)tt_cpu_isa_best(); isa++)
+    for (size_t i = 0; i < TT_COUNT(cases); i++)
+      check_gemm(kernels[isa], &cases[i], a, b, out, scratch);
+out:
+  tt_cpu_memory_free(a);
+  tt_cpu_memory_free(b);
+  tt_cpu_memory_free(out);
+  tt_cpu_memory_free(scratch);
+}
+
+/* Large enough that threads share it: every element is k. */
+TEST_WITHOUT_TORTURE(cpu_kernel, dot_on_threads) {
+  enum { SIDE = 300 };
+  tt_cpu_plan *plan = NULL;
+  float *a = tt_cpu_memory_alloc(SIDE * SIDE * 4), *out = tt_cpu_memory_alloc(SIDE * SIDE * 4);
+  REQUIRE(a != NULL && out != NULL);
+  for (int i = 0; i < SIDE * SIDE; i++)
+    a[i] = 1;
+  REQUIRE_OK(
+      plan_of("func.func @main(%a: tensor<300x300xf32>) -> tensor<300x300xf32> {\n"
+              "%0 = stablehlo.dot_general %a, %a, contracting_dims = [0] x [1] : "
+              "(tensor<300x300xf32>, tensor<300x300xf32>) -> tensor<300x300xf32>\n"
+              "return %0 : tensor<300x300xf32>\n}",
+              &plan));
+  REQUIRE_OK(run_plan(plan, (const void *[]){a}, (void *[]){out}));
+  for (int i = 0; i < SIDE * SIDE; i++)
+    REQUIRE(out[i] == SIDE);
+out:
+  tt_cpu_plan_free(plan);
+  tt_cpu_memory_free(a);
+  tt_cpu_memory_free(out);
+}
