@@ -101,4 +101,4 @@ $(VENV)/.tt-aot: $(VENV)/.tt-package
 	@touch $@
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)*.lock torch_tpu/_C*.so
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)*.lock torch_tpu/_C*.so torch_tpu/libpjrt_cpu.so

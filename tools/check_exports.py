@@ -1,4 +1,4 @@
-"""Check that the extension exports one symbol, and that base and hlo have no mutable state.
+"""Check that each library exports one symbol, and that base and hlo have no mutable state.
 
 Usage: check_exports.py BUILD_FOLDER
 """
@@ -9,11 +9,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXPORTED = {"PyInit__C"}
-NEEDED = re.compile(
-    r"^(libtorch|libtorch_cpu|libtorch_python|libc10|libstdc\+\+|libgcc_s|libc|libm|libdl|libpthread"
-    r"|ld-linux-.*)\.so(\.\d+)?$"
-)
+SYSTEM = r"libc|libm|libdl|libpthread|libgcc_s|ld-linux-.*"
+# Library: what it exports, and what it may need.
+LIBRARIES = {
+    "torch_tpu/_C*.so": (
+        {"PyInit__C"},
+        rf"libtorch|libtorch_cpu|libtorch_python|libc10|libstdc\+\+|{SYSTEM}",
+    ),
+    "torch_tpu/libpjrt_cpu.so": ({"GetPjrtApi"}, SYSTEM),
+}
 # Archives that two shared libraries each hold a copy of.
 STATELESS = ("libtt_base.a", "libtt_hlo.a")
 
@@ -22,16 +26,20 @@ def output(*command: str | Path) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def extension_offences(library: Path) -> list[str]:
+def library_offences(library: Path, exported: set[str], needs: str) -> list[str]:
     lines = output("nm", "-D", "--defined-only", library).splitlines()
     symbols = {line.split()[-1] for line in lines}
     missing = re.findall(r" U (tt_\w+)", output("nm", "-D", "--undefined-only", library))
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", library))
     return (
-        [f"{library}: exports {name}" for name in sorted(symbols - EXPORTED)]
-        + [f"{library}: does not export {name}" for name in sorted(EXPORTED - symbols)]
+        [f"{library}: exports {name}" for name in sorted(symbols - exported)]
+        + [f"{library}: does not export {name}" for name in sorted(exported - symbols)]
         + [f"{library}: {name} is not defined anywhere" for name in missing]
-        + [f"{library}: needs {name}" for name in needed if not NEEDED.match(name)]
+        + [
+            f"{library}: needs {name}"
+            for name in needed
+            if not re.match(rf"({needs})\.so(\.\d+)?$", name)
+        ]
     )
 
 
@@ -50,12 +58,13 @@ def state_offences(archive: Path) -> list[str]:
 
 def main() -> int:
     build = Path(sys.argv[1])
-    extensions = list(build.glob("torch_tpu/_C*.so"))
     found = []
-    if not extensions and list((ROOT / "src/bridge").glob("*.cpp")):
-        found.append(f"{build}/torch_tpu/_C*.so is not there: build it first")
-    for library in extensions:
-        found += extension_offences(library)
+    for pattern, (exported, needs) in LIBRARIES.items():
+        libraries = list(build.glob(pattern))
+        if not libraries:
+            found.append(f"{build}/{pattern} is not there: build it first")
+        for library in libraries:
+            found += library_offences(library, exported, needs)
     for name in STATELESS:
         if (build / "src" / name).exists():
             found += state_offences(build / "src" / name)

@@ -1,4 +1,4 @@
-"""Put a freshly built torch_tpu/_C into the source tree, if it differs from what is there.
+"""Put the freshly built libraries of torch_tpu into the source tree, where they differ.
 
 The file is replaced, not overwritten: a process that runs the old one keeps it.
 """
@@ -23,5 +23,6 @@ def install(built: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    for path in Path(sys.argv[1]).glob("torch_tpu/_C*.so"):
-        install(path, ROOT / "torch_tpu")
+    for pattern in ("torch_tpu/_C*.so", "torch_tpu/libpjrt_cpu.so"):
+        for path in Path(sys.argv[1]).glob(pattern):
+            install(path, ROOT / "torch_tpu")
