@@ -44,7 +44,9 @@ _Static_assert(TT_PJ_QUICK == 1 << QUICK && TT_PJ_LOOSE_MAX == 1 << LOOSE_MAX &&
 #define XLA_EXACT {{"xla_allow_excess_precision", "False"}}
 
 static const known rows[] = {
-    {.name = "cpu", .files = {"torch_tpu/libpjrt_cpu.so", "libpjrt_cpu.so"}},
+    {.name = "cpu",
+     .files = {"torch_tpu/libpjrt_cpu.so", "libpjrt_cpu.so"},
+     .devices_option = "cpu_device_count"},
     {.name = "xla_cpu",
      .files = {"xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so", "xla_cpu_pjrt/xla_cpu_pjrt.so"},
      /* Hides "Unsupported fusion type" on stderr. */

@@ -49,7 +49,9 @@ def make(folder: Path, every: int) -> None:
     }
     env["TORCH_TPU_CACHE_DIR"] = str(folder / "cache")  # nothing may come from an earlier run
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests)]
-    subprocess.run(command, env=env, cwd=ROOT, capture_output=True, check=False)
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{tests} fails, so programs are missing:\n{done.stdout[-2000:]}")
 
 
 def _compile(paths: list[Path], timeout: float) -> list[Outcome]:
