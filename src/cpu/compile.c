@@ -361,6 +361,7 @@ static void collect_group(tt_cpu_maker *m, group_build *g) {
     if (value->uses == inside[i])
       continue;
     value->out = g->outs;
+    value->leaves = true;
     g->ops[i].out = (int32_t)g->outs;
     g->out[g->outs].bytes = value->element;
     g->out_roots[g->outs++] = g->results[i];

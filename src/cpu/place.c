@@ -74,7 +74,7 @@ static bool is_own(const tt_cpu_value *value, uint32_t number) {
 static void list_values(placer *p) {
   for (uint32_t i = 0; i < p->m->values_count; i++) {
     tt_cpu_value *value = value_at(p, i);
-    if (!is_own(value, i) || (value->step->group != NULL && value->last < 0))
+    if (!is_own(value, i) || (value->step->group != NULL && !value->leaves))
       continue;
     value->first = value->step->begin;
     value->last = value->last < value->step->end ? value->step->end : value->last;

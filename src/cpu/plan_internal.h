@@ -113,6 +113,7 @@ typedef struct tt_cpu_value {
   tt_cpu_block *block; /* where it is made */
   tt_cpu_step *step;   /* that makes it */
   uint32_t out;        /* which of its outs */
+  bool leaves;         /* of a group: it is one of the step's outs */
   uint32_t uses;
   uint32_t dense;      /* a copy that is not spread, or NONE */
   int32_t first, last; /* times */
