@@ -100,6 +100,11 @@ c10::CachingDeviceAllocator::DeviceStats DeviceAllocator::getDeviceStats(c10::De
   return stats;
 }
 
+/* XLA's and our own plugin for the host's CPU. */
+bool is_host(const char *platform) {
+  return strcmp(platform, "cpu") == 0 || strcmp(platform, "tt_cpu") == 0;
+}
+
 /* {free, total}. A plugin on the host's own memory has no account; the host has. */
 std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(c10::DeviceIndex index) {
   tt_rt_memory memory = memory_of(index);
@@ -110,7 +115,7 @@ std::pair<size_t, size_t> DeviceAllocator::getMemoryInfo(c10::DeviceIndex index)
   }
   tt_rt_device_info info = {};
   tt_rt_device_describe(device_at(index), &info);
-  TORCH_CHECK_NOT_IMPLEMENTED(info.platform != nullptr && strcmp(info.platform, "cpu") == 0,
+  TORCH_CHECK_NOT_IMPLEMENTED(info.platform != nullptr && is_host(info.platform),
                               "tpu: this plugin does not say how much memory the device has");
   return {host_bytes(_SC_AVPHYS_PAGES), host_bytes(_SC_PHYS_PAGES)};
 }
