@@ -6,14 +6,14 @@
 
 /* ---- finding the program ---- */
 
-static tt_rt_program *lookup(tt_rt *rt, const tt_rt_shape *shape, uint64_t *out_hash) {
-  size_t size = shape->words_count * sizeof *shape->words;
-  *out_hash = tt_map_hash(shape->words, size);
-  return tt_map_get(&rt->programs, shape->words, size, *out_hash);
-}
-
 static uint64_t hash_of(const tt_rt_shape *shape) {
   return tt_map_hash(shape->words, shape->words_count * sizeof *shape->words);
+}
+
+static tt_rt_program *lookup(tt_rt *rt, const tt_rt_shape *shape, uint64_t *out_hash) {
+  size_t size = shape->words_count * sizeof *shape->words;
+  *out_hash = hash_of(shape);
+  return tt_map_get(&rt->programs, shape->words, size, *out_hash);
 }
 
 /* Keeps a program that was just built, unless another thread was quicker. */

@@ -2,6 +2,7 @@
  * type, rounded once. */
 #include <math.h>
 
+#include "lower/rules/helpers_indexing.h"
 #include "lower/rules/helpers_reduction.h"
 #include "lower/rules/rules.h"
 
@@ -153,10 +154,6 @@ static tt_hlo_value *as_rows(tt_low_ctx *ctx, tt_hlo_value *x, int first) {
   return tt_hlo_reshape(ctx->b, x, to, 2);
 }
 
-static tt_hlo_value *reshape_like(tt_low_ctx *ctx, tt_hlo_value *x, tt_hlo_value *like) {
-  return tt_hlo_reshape(ctx->b, x, tt_hlo_dims_of(ctx->b, like), (size_t)tt_hlo_rank(like));
-}
-
 /* (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask) -> (dx, dweight,
  * dbias). On a matrix of rows: sums over one axis are what compilers do best. */
 static tt_error *lower_layer_norm_backward(tt_low_ctx *ctx, const tt_low_value *args,
@@ -176,17 +173,17 @@ static tt_error *lower_layer_norm_backward(tt_low_ctx *ctx, const tt_low_value *
   if (tt_low_mask(ctx, &args[7], 0)) {
     tt_hlo_value *gw =
         weight != NULL ? tt_low_with(ctx, TT_HLO_MULTIPLY, g, as_rows(ctx, weight, 0)) : g;
-    tt_low_set(&results[0],
-               reshape_like(ctx, normalize_backward(ctx, gw, xhat, rstd, columns, 1), input));
+    tt_low_set(&results[0], tt_low_reshape_like(
+                                ctx, normalize_backward(ctx, gw, xhat, rstd, columns, 1), input));
   }
   if (tt_low_mask(ctx, &args[7], 1) && weight != NULL)
     tt_low_set(
         &results[1],
-        reshape_like(ctx, tt_low_fold(ctx, TT_HLO_ADD, tt_hlo_mul(b, g, xhat), rows, 1, false),
-                     weight));
+        tt_low_reshape_like(
+            ctx, tt_low_fold(ctx, TT_HLO_ADD, tt_hlo_mul(b, g, xhat), rows, 1, false), weight));
   if (tt_low_mask(ctx, &args[7], 2) && bias != NULL)
     tt_low_set(&results[2],
-               reshape_like(ctx, tt_low_fold(ctx, TT_HLO_ADD, g, rows, 1, false), bias));
+               tt_low_reshape_like(ctx, tt_low_fold(ctx, TT_HLO_ADD, g, rows, 1, false), bias));
   return NULL;
 }
 
@@ -214,7 +211,7 @@ static tt_error *lower_group_norm(tt_low_ctx *ctx, const tt_low_value *args, siz
   tt_hlo_value *weight = wide(ctx, &args[1], dtype), *bias = wide(ctx, &args[2], dtype);
   tt_hlo_value *grouped = group(ctx, x, tt_low_int(ctx, &args[6], 1));
   moments m = moments_of(ctx, grouped, axes, 1, &args[7]);
-  tt_hlo_value *out = reshape_like(ctx, normalize(ctx, grouped, m.mean, m.rstd), x);
+  tt_hlo_value *out = tt_low_reshape_like(ctx, normalize(ctx, grouped, m.mean, m.rstd), x);
   if (weight != NULL)
     out = tt_hlo_mul(ctx->b, out, tt_low_along(ctx, weight, x, 1));
   if (bias != NULL)
@@ -243,10 +240,10 @@ static tt_error *lower_group_norm_backward(tt_low_ctx *ctx, const tt_low_value *
   if (tt_low_mask(ctx, &args[9], 0)) {
     tt_hlo_value *gw = weight != NULL ? tt_hlo_mul(b, g, tt_low_along(ctx, weight, x, 1)) : g;
     tt_hlo_value *dx = normalize_backward(ctx, group(ctx, gw, groups), xhat, rstd, inner, 1);
-    tt_low_set(&results[0], reshape_like(ctx, dx, x));
+    tt_low_set(&results[0], tt_low_reshape_like(ctx, dx, x));
   }
   if (tt_low_mask(ctx, &args[9], 1)) {
-    tt_hlo_value *gx = tt_hlo_mul(b, g, reshape_like(ctx, xhat, x));
+    tt_hlo_value *gx = tt_hlo_mul(b, g, tt_low_reshape_like(ctx, xhat, x));
     tt_low_set(&results[1], tt_low_fold(ctx, TT_HLO_ADD, gx, outer, outer_count, false));
   }
   if (tt_low_mask(ctx, &args[9], 2))

@@ -105,6 +105,14 @@ static tt_hlo_value *lerp(tt_hlo_build *b, tt_hlo_value *start, tt_hlo_value *en
                        tt_hlo_sub(b, end, times(b, gap, beta)));
 }
 
+/* The parameter less `change`, and the gradient as it stays: what every optimizer gives first. */
+static void put_step(tt_low_ctx *ctx, const tt_low_value *args, const step_options *o,
+                     const step_state *s, size_t i, tt_hlo_value *change, tt_low_value *results) {
+  size_t count = args[0].list.count;
+  put(ctx, o, i, item(&args[0], i), tt_hlo_sub(ctx->b, s->param, change), results);
+  put(ctx, o, count + i, item(&args[1], i), s->stored_grad, results);
+}
+
 /* self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, lr, beta1, beta2, weight_decay,
  * eps, amsgrad, maximize, grad_scale, found_inf. Source: torch.optim.Adam's formulas, steps counted
  * from 1 by the caller. */
@@ -132,8 +140,7 @@ static void adam_one(tt_low_ctx *ctx, const tt_low_value *args, const step_optio
   tt_hlo_value *eps = tt_low_number_like(ctx, &args[10], denominator, 0);
   tt_hlo_value *size = tt_hlo_div(b, s.lr, bias_correction(b, w1, step));
   tt_hlo_value *change = tt_hlo_div(b, times(b, mean, size), tt_hlo_add(b, denominator, eps));
-  put(ctx, o, i, item(&args[0], i), tt_hlo_sub(b, s.param, change), results);
-  put(ctx, o, count + i, item(&args[1], i), s.stored_grad, results);
+  put_step(ctx, args, o, &s, i, change, results);
   put(ctx, o, 2 * count + i, item(&args[2], i), mean, results);
   put(ctx, o, 3 * count + i, item(&args[3], i), square, results);
 }
@@ -172,8 +179,7 @@ static void sgd_one(tt_low_ctx *ctx, const tt_low_value *args, const step_option
     s.grad = tt_low_bool(ctx, &args[7], false) ? tt_hlo_add(b, s.grad, times(b, buffer, momentum))
                                                : buffer;
   }
-  put(ctx, o, i, item(&args[0], i), tt_hlo_sub(b, s.param, times(b, s.grad, s.lr)), results);
-  put(ctx, o, count + i, item(&args[1], i), s.stored_grad, results);
+  put_step(ctx, args, o, &s, i, times(b, s.grad, s.lr), results);
 }
 
 static tt_error *lower_sgd(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count,
@@ -207,8 +213,7 @@ static void adagrad_one(tt_low_ctx *ctx, const tt_low_value *args, const step_op
   tt_hlo_value *denominator = tt_hlo_sqrt(b, sum);
   denominator = tt_hlo_add(b, denominator, tt_low_number_like(ctx, &args[7], denominator, 0));
   tt_hlo_value *change = tt_hlo_div(b, times(b, s.grad, tt_hlo_div(b, s.lr, slowed)), denominator);
-  put(ctx, o, i, item(&args[0], i), tt_hlo_sub(b, s.param, change), results);
-  put(ctx, o, count + i, item(&args[1], i), s.stored_grad, results);
+  put_step(ctx, args, o, &s, i, change, results);
   put(ctx, o, 2 * count + i, item(&args[2], i), sum, results);
 }
 

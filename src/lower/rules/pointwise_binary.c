@@ -6,7 +6,6 @@
 
 static const double ln2 = 0.69314718055994530942;
 
-static bool is_integer(const tt_hlo_value *x) { return tt_dtype_is_integer(tt_hlo_dtype(x)); }
 static bool is_complex(const tt_hlo_value *x) { return tt_dtype_is_complex(tt_hlo_dtype(x)); }
 
 /* data: the operation. */

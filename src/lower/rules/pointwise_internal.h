@@ -11,6 +11,10 @@
 #include "lower/rules/pointwise.def"
 #undef X
 
+static inline bool is_integer(const tt_hlo_value *x) {
+  return tt_dtype_is_integer(tt_hlo_dtype(x));
+}
+
 /* A rule's head. */
 #define POINTWISE_RULE(name)                                                                      \
   tt_error *tt_low_pointwise_##name(tt_low_ctx *ctx, const tt_low_value *args, size_t args_count, \

@@ -7,7 +7,6 @@
 static const double pi = 3.14159265358979323846, ln2 = 0.69314718055994530942,
                     ln10 = 2.30258509299404568402;
 
-static bool is_integer(const tt_hlo_value *x) { return tt_dtype_is_integer(tt_hlo_dtype(x)); }
 static bool is_complex(const tt_hlo_value *x) { return tt_dtype_is_complex(tt_hlo_dtype(x)); }
 
 /* data: the operation. */
