@@ -162,9 +162,11 @@ static tt_hlo_value *pow_wrapping(tt_hlo_build *b, tt_hlo_value *x, tt_hlo_value
   enum { STEP = 6 };
   tt_dtype dtype = tt_hlo_dtype(x);
   tt_hlo_value *low = tt_hlo_const_like(b, y, (1 << STEP) - 1), *power = NULL;
-  for (int done = 0; done < tt_dtypes[dtype].bits; done += STEP) {
+  for (int done = 0;; done += STEP) {
     tt_hlo_value *part = tt_hlo_pow(b, x, tt_hlo_and(b, y, low));
     power = power == NULL ? part : tt_hlo_mul(b, power, part);
+    if (done + STEP >= tt_dtypes[dtype].bits)
+      break;
     x = tt_hlo_mul(b, tt_hlo_pow(b, x, low), x);
     y = tt_hlo_shr(b, y, tt_hlo_const_like(b, y, STEP));
   }
