@@ -3,25 +3,10 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "cpu/plan_internal.h"
+#include "cpu/compile.h"
 #include "cpu/view.h"
 
-enum { GROUP_OPS = 24 };
-
-/* Elementwise ops of one count. It runs where its newest op stands, and is closed when a step
- * outside reads one of its values: so all that it reads is there, and all that read it come later.
- */
-struct tt_cpu_group {
-  bool open;
-  int64_t count;
-  uint32_t ops_count;
-  const tt_hlo_op *ops[GROUP_OPS];
-};
-
 static tt_error *no_memory(void) { return tt_error_no_memory(0); }
-
-static tt_cpu_value *value_at(const tt_cpu_maker *m, uint32_t number) { return &m->values[number]; }
-static uint32_t root_of(const tt_cpu_maker *m, uint32_t number) { return m->values[number].root; }
 
 static tt_error *add_value(tt_cpu_maker *m, tt_cpu_value_kind kind, tt_cpu_block *block,
                            uint32_t *out_number) {
@@ -36,7 +21,7 @@ static tt_error *add_value(tt_cpu_maker *m, tt_cpu_value_kind kind, tt_cpu_block
     m->values_capacity = capacity;
   }
   *out_number = (uint32_t)m->values_count++;
-  tt_cpu_value *value = value_at(m, *out_number);
+  tt_cpu_value *value = tt_cpu_value_at(m, *out_number);
   *value = (tt_cpu_value){.kind = kind,
                           .root = *out_number,
                           .block = block,
@@ -46,44 +31,51 @@ static tt_error *add_value(tt_cpu_maker *m, tt_cpu_value_kind kind, tt_cpu_block
   return NULL;
 }
 
-static tt_error *add_typed(tt_cpu_maker *m, tt_hlo_value *from, tt_cpu_value_kind kind,
+tt_error *tt_cpu_add_typed(tt_cpu_maker *m, tt_hlo_value *from, tt_cpu_value_kind kind,
                            tt_cpu_block *block) {
   for (int32_t i = 0; !from->type.token && i < from->type.rank; i++)
     if (from->type.dims[i] < 0)
       return tt_error_new(TT_UNIMPLEMENTED, "dims that only the run knows are not implemented");
   TT_RETURN_IF_ERROR(add_value(m, kind, block, &from->number));
-  tt_cpu_value *value = value_at(m, from->number);
+  tt_cpu_value *value = tt_cpu_value_at(m, from->number);
   value->count = from->type.token ? 0 : tt_cpu_count(&from->type);
   value->element = from->type.token ? 0 : tt_dtype_bytes(from->type.dtype);
   value->bytes = value->count * value->element;
   return NULL;
 }
 
-static void append_step(tt_cpu_block *block, tt_cpu_step *step) {
+void tt_cpu_append_step(tt_cpu_block *block, tt_cpu_step *step) {
   step->previous = block->last;
   step->next = NULL;
   *(block->last == NULL ? &block->first : &block->last->next) = step;
   block->last = step;
 }
 
-static void remove_step(tt_cpu_block *block, tt_cpu_step *step) {
+void tt_cpu_insert_step(tt_cpu_step *before, tt_cpu_step *step) {
+  step->previous = before->previous;
+  step->next = before;
+  *(before->previous == NULL ? &before->block->first : &before->previous->next) = step;
+  before->previous = step;
+}
+
+void tt_cpu_remove_step(tt_cpu_block *block, tt_cpu_step *step) {
   *(step->previous == NULL ? &block->first : &step->previous->next) = step->next;
   *(step->next == NULL ? &block->last : &step->next->previous) = step->previous;
 }
 
-static tt_error *new_step(tt_cpu_maker *m, tt_cpu_block *block, const tt_hlo_op *op,
+tt_error *tt_cpu_new_step(tt_cpu_maker *m, tt_cpu_block *block, const tt_hlo_op *op,
                           tt_cpu_step **out_step) {
   tt_cpu_step *step = tt_arena_alloc(&m->plan->arena, sizeof *step);
   if (step == NULL)
     return no_memory();
   step->op = op;
   step->block = block;
-  append_step(block, step);
+  tt_cpu_append_step(block, step);
   *out_step = step;
   return NULL;
 }
 
-static tt_error *size_step(tt_cpu_maker *m, tt_cpu_step *step, uint32_t ins, uint32_t outs,
+tt_error *tt_cpu_size_step(tt_cpu_maker *m, tt_cpu_step *step, uint32_t ins, uint32_t outs,
                            uint32_t extras) {
   size_t count = (size_t)ins + outs + extras;
   step->ins = ins;
@@ -99,8 +91,8 @@ static tt_error *size_step(tt_cpu_maker *m, tt_cpu_step *step, uint32_t ins, uin
 /* ---- uses ---- */
 
 /* A step outside of its group reads the root: the group may not grow any more. */
-static void use_root(tt_cpu_maker *m, uint32_t root) {
-  tt_cpu_value *value = value_at(m, root);
+void tt_cpu_use_root(tt_cpu_maker *m, uint32_t root) {
+  tt_cpu_value *value = tt_cpu_value_at(m, root);
   value->uses++;
   if (value->kind == TT_CPU_VALUE_STEP && value->step->group != NULL)
     value->step->group->open = false;
@@ -112,7 +104,7 @@ static bool encloses(const tt_cpu_block *outer, const tt_cpu_block *block) {
   return block == outer;
 }
 
-static tt_error *fill_kernel(const tt_cpu_args *args) {
+tt_error *tt_cpu_kernel_tile(const tt_cpu_args *args) {
   tt_cpu_tile_run(args->run->step->tile, args->in, args->out);
   return NULL;
 }
@@ -120,34 +112,34 @@ static tt_error *fill_kernel(const tt_cpu_args *args) {
 /* The root of a value, every element in its place: a spread one is written out first. */
 static tt_error *dense_root(tt_cpu_maker *m, tt_cpu_block *block, uint32_t number,
                             uint32_t *out_root) {
-  tt_cpu_value from = *value_at(m, number);
+  tt_cpu_value from = *tt_cpu_value_at(m, number);
   uint32_t made = from.dense;
   tt_cpu_step *step = NULL;
   *out_root = from.root;
   if (from.period == 0)
     return NULL;
   *out_root = made;
-  if (made != TT_CPU_NONE && encloses(value_at(m, made)->block, block))
+  if (made != TT_CPU_NONE && encloses(tt_cpu_value_at(m, made)->block, block))
     return NULL;
-  TT_RETURN_IF_ERROR(new_step(m, block, NULL, &step));
+  TT_RETURN_IF_ERROR(tt_cpu_new_step(m, block, NULL, &step));
   TT_RETURN_IF_ERROR(add_value(m, TT_CPU_VALUE_STEP, block, &made));
-  TT_RETURN_IF_ERROR(size_step(m, step, 1, 1, 0));
-  tt_cpu_value *value = value_at(m, made);
+  TT_RETURN_IF_ERROR(tt_cpu_size_step(m, step, 1, 1, 0));
+  tt_cpu_value *value = tt_cpu_value_at(m, made);
   value->count = from.count;
   value->bytes = from.bytes;
   value->element = from.element;
   value->step = step;
-  step->kernel = fill_kernel;
+  step->kernel = tt_cpu_kernel_tile;
   step->values[0] = from.root;
   step->values[1] = made;
-  use_root(m, from.root);
+  tt_cpu_use_root(m, from.root);
   tt_cpu_tile_in *in = tt_arena_alloc(&m->plan->arena, sizeof *in);
   tt_cpu_tile_out *out = tt_arena_alloc(&m->plan->arena, sizeof *out);
   if (in == NULL || out == NULL)
     return no_memory();
   *in = (tt_cpu_tile_in){.inner = from.inner, .period = from.period, .bytes = from.element};
   out->bytes = from.element;
-  value_at(m, number)->dense = made;
+  tt_cpu_value_at(m, number)->dense = made;
   *out_root = made;
   return tt_cpu_tile_make(&m->plan->arena, NULL, 0, from.count, in, 1, out, 1, &step->tile);
 }
@@ -155,15 +147,15 @@ static tt_error *dense_root(tt_cpu_maker *m, tt_cpu_block *block, uint32_t numbe
 static tt_error *use_dense(tt_cpu_maker *m, tt_cpu_block *block, const tt_hlo_value *value,
                            uint32_t *out_root) {
   TT_RETURN_IF_ERROR(dense_root(m, block, value->number, out_root));
-  use_root(m, *out_root);
+  tt_cpu_use_root(m, *out_root);
   return NULL;
 }
 
 /* ---- renames ---- */
 
 static void share(tt_cpu_maker *m, uint32_t number, uint32_t with) {
-  const tt_cpu_value *from = value_at(m, with);
-  tt_cpu_value *value = value_at(m, number);
+  const tt_cpu_value *from = tt_cpu_value_at(m, with);
+  tt_cpu_value *value = tt_cpu_value_at(m, number);
   value->root = from->root;
   value->inner = from->inner;
   value->period = from->period;
@@ -171,8 +163,8 @@ static void share(tt_cpu_maker *m, uint32_t number, uint32_t with) {
 
 static tt_error *compile_constant(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *block) {
   const tt_hlo_attr *attr = tt_hlo_op_attr(op, TT_HLO_VALUE);
-  TT_RETURN_IF_ERROR(add_typed(m, &op->results[0], TT_CPU_VALUE_CONSTANT, block));
-  tt_cpu_value *value = value_at(m, op->results[0].number);
+  TT_RETURN_IF_ERROR(tt_cpu_add_typed(m, &op->results[0], TT_CPU_VALUE_CONSTANT, block));
+  tt_cpu_value *value = tt_cpu_value_at(m, op->results[0].number);
   const void *data = attr->data;
   size_t bytes = (size_t)(attr->splat ? value->element : value->bytes);
   if (((uintptr_t)data & 15) != 0 && value->bytes > 0) {
@@ -198,195 +190,18 @@ static tt_error *compile_rename(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *bl
     return compile_constant(m, op, block);
   bool view = tt_cpu_is_view(op);
   *out_done = view || (tt_cpu_is_spread(op, &inner, &period) &&
-                       value_at(m, op->operands[0]->number)->period == 0);
+                       tt_cpu_value_at(m, op->operands[0]->number)->period == 0);
   if (!*out_done)
     return NULL;
   for (uint32_t i = 0; i < op->results_count; i++) {
-    TT_RETURN_IF_ERROR(add_typed(m, &op->results[i], TT_CPU_VALUE_STEP, block));
+    TT_RETURN_IF_ERROR(tt_cpu_add_typed(m, &op->results[i], TT_CPU_VALUE_STEP, block));
     share(m, op->results[i].number, op->operands[i]->number);
   }
   if (!view) {
-    value_at(m, op->results[0].number)->inner = inner;
-    value_at(m, op->results[0].number)->period = period;
+    tt_cpu_value_at(m, op->results[0].number)->inner = inner;
+    tt_cpu_value_at(m, op->results[0].number)->period = period;
   }
   return NULL;
-}
-
-/* ---- groups ---- */
-
-static bool is_elementwise(const tt_hlo_op *op) {
-  return (tt_hlo_ops[op->code].traits & TT_HLO_ELEMENTWISE) != 0 || op->code == TT_HLO_SELECT;
-}
-
-/* How an op of `count` elements reads an operand. */
-static tt_cpu_tile_in operand_form(const tt_cpu_maker *m, const tt_hlo_value *operand,
-                                   int64_t count) {
-  const tt_cpu_value *value = value_at(m, operand->number);
-  bool scalar = value->count == 1 && count > 1;
-  return (tt_cpu_tile_in){.inner = scalar ? 1 : value->inner,
-                          .period = scalar ? 1 : value->period,
-                          .bytes = value->element};
-}
-
-/* The open group of the operand's value, when an op of `count` elements in `block` may join it. */
-static tt_cpu_step *operand_group(const tt_cpu_maker *m, const tt_hlo_value *operand,
-                                  const tt_cpu_block *block, int64_t count) {
-  const tt_cpu_value *root = value_at(m, root_of(m, operand->number));
-  if (root->kind != TT_CPU_VALUE_STEP || root->step == NULL || root->step->group == NULL)
-    return NULL;
-  const tt_cpu_group *group = root->step->group;
-  bool joins = group->open && group->count == count && root->step->block == block &&
-               operand_form(m, operand, count).period == 0;
-  return joins ? root->step : NULL;
-}
-
-static void merge_groups(tt_cpu_maker *m, tt_cpu_step *into, tt_cpu_step *from) {
-  tt_cpu_group *a = into->group, *b = from->group;
-  for (uint32_t i = 0; i < b->ops_count; i++) {
-    a->ops[a->ops_count++] = b->ops[i];
-    value_at(m, b->ops[i]->results[0].number)->step = into;
-  }
-  b->ops_count = 0;
-  b->open = false;
-}
-
-static tt_error *find_group(tt_cpu_maker *m, const tt_hlo_op *op, tt_cpu_block *block,
-                            int64_t count, tt_cpu_step **out_step) {
-  tt_cpu_step *step = NULL;
-  for (uint32_t i = 0; i < op->operands_count; i++) {
-    tt_cpu_step *other = operand_group(m, op->operands[i], block, count);
-    if (other == NULL || other == step || other->group->ops_count == GROUP_OPS)
-      continue;
-    if (step == NULL)
-      step = other;
-    else if (step->group->ops_count + other->group->ops_count < GROUP_OPS)
-      merge_groups(m, step, other);
-  }
-  if (step == NULL) {
-    TT_RETURN_IF_ERROR(new_step(m, block, op, &step));
-    step->group = tt_arena_alloc(&m->scratch, sizeof *step->group);
-    if (step->group == NULL)
-      return no_memory();
-    step->group->open = true;
-    step->group->count = count;
-  } else {
-    remove_step(block, step);
-    append_step(block, step);
-  }
-  *out_step = step;
-  return NULL;
-}
-
-static tt_error *compile_elementwise(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *block) {
-  tt_cpu_step *step = NULL;
-  TT_RETURN_IF_ERROR(tt_cpu_tile_check(op));
-  TT_RETURN_IF_ERROR(add_typed(m, &op->results[0], TT_CPU_VALUE_STEP, block));
-  int64_t count = value_at(m, op->results[0].number)->count;
-  TT_RETURN_IF_ERROR(find_group(m, op, block, count, &step));
-  for (uint32_t i = 0; i < op->operands_count; i++) {
-    if (operand_group(m, op->operands[i], block, count) == step)
-      value_at(m, root_of(m, op->operands[i]->number))->uses++;
-    else
-      use_root(m, root_of(m, op->operands[i]->number));
-  }
-  value_at(m, op->results[0].number)->step = step;
-  step->group->ops[step->group->ops_count++] = op;
-  step->op = op;
-  return NULL;
-}
-
-/* A group that becomes a program. */
-typedef struct group_build {
-  tt_cpu_step *step;
-  uint32_t ops_count, ins, outs;
-  tt_cpu_tile_op ops[GROUP_OPS];
-  uint32_t results[GROUP_OPS]; /* roots */
-  tt_cpu_tile_in in[3 * GROUP_OPS];
-  uint32_t in_roots[3 * GROUP_OPS], out_roots[GROUP_OPS];
-  tt_cpu_tile_out out[GROUP_OPS];
-} group_build;
-
-static tt_cpu_tile_operand group_operand(const tt_cpu_maker *m, group_build *g,
-                                         const tt_hlo_value *operand) {
-  uint32_t root = root_of(m, operand->number);
-  tt_cpu_tile_in form = operand_form(m, operand, g->step->group->count);
-  for (uint32_t i = 0; i < g->ops_count && form.period == 0; i++)
-    if (g->results[i] == root)
-      return (tt_cpu_tile_operand){(int32_t)i};
-  uint32_t i = 0;
-  while (i < g->ins &&
-         (g->in_roots[i] != root || g->in[i].inner != form.inner || g->in[i].period != form.period))
-    i++;
-  if (i == g->ins) {
-    g->in[g->ins] = form;
-    g->in_roots[g->ins++] = root;
-  }
-  return (tt_cpu_tile_operand){-1 - (int32_t)i};
-}
-
-/* Drops ops that nothing reads, and what only they read. */
-static uint64_t needed_ops(tt_cpu_maker *m, const tt_cpu_group *group) {
-  uint64_t needed = 0;
-  for (uint32_t i = group->ops_count; i-- > 0;) {
-    const tt_hlo_op *op = group->ops[i];
-    if (value_at(m, op->results[0].number)->uses > 0)
-      needed |= UINT64_C(1) << i;
-    else
-      for (uint32_t k = 0; k < op->operands_count; k++)
-        value_at(m, root_of(m, op->operands[k]->number))->uses--;
-  }
-  return needed;
-}
-
-static void collect_group(tt_cpu_maker *m, group_build *g) {
-  const tt_cpu_group *group = g->step->group;
-  uint64_t needed = needed_ops(m, group);
-  uint32_t inside[GROUP_OPS] = {0};
-  for (uint32_t i = 0; i < group->ops_count; i++) {
-    const tt_hlo_op *op = group->ops[i];
-    tt_cpu_tile_op *to = &g->ops[g->ops_count];
-    if ((needed >> i & 1) == 0)
-      continue;
-    to->op = op;
-    for (uint32_t k = 0; k < op->operands_count; k++) {
-      to->in[k] = group_operand(m, g, op->operands[k]);
-      if (to->in[k].made >= 0)
-        inside[to->in[k].made]++;
-    }
-    g->results[g->ops_count++] = op->results[0].number;
-  }
-  for (uint32_t i = 0; i < g->ops_count; i++) {
-    tt_cpu_value *value = value_at(m, g->results[i]);
-    g->ops[i].out = -1;
-    if (value->uses == inside[i])
-      continue;
-    value->out = g->outs;
-    value->leaves = true;
-    g->ops[i].out = (int32_t)g->outs;
-    g->out[g->outs].bytes = value->element;
-    g->out_roots[g->outs++] = g->results[i];
-  }
-}
-
-static tt_error *finish_group(tt_cpu_maker *m, tt_cpu_step *step) {
-  group_build g = {.step = step};
-  tt_arena *arena = &m->plan->arena;
-  collect_group(m, &g);
-  if (g.outs == 0) {
-    remove_step(step->block, step);
-    return NULL;
-  }
-  TT_RETURN_IF_ERROR(size_step(m, step, g.ins, g.outs, 0));
-  memcpy(step->values, g.in_roots, g.ins * sizeof *g.in_roots);
-  memcpy(step->values + g.ins, g.out_roots, g.outs * sizeof *g.out_roots);
-  tt_cpu_tile_in *in = tt_arena_array(arena, g.ins, sizeof *in);
-  tt_cpu_tile_out *out = tt_arena_copy(arena, g.out, g.outs * sizeof *out);
-  if (in == NULL || out == NULL)
-    return no_memory();
-  memcpy(in, g.in, g.ins * sizeof *in);
-  step->kernel = fill_kernel;
-  return tt_cpu_tile_make(arena, g.ops, g.ops_count, step->group->count, in, g.ins, out, g.outs,
-                          &step->tile);
 }
 
 /* ---- other ops ---- */
@@ -414,8 +229,8 @@ static tt_error *open_block(tt_cpu_maker *m, tt_cpu_block *block, const tt_hlo_r
     return no_memory();
   block->args_value = (uint32_t)m->values_count;
   for (uint32_t i = 0; i < region->args_count; i++) {
-    TT_RETURN_IF_ERROR(add_typed(m, &region->args[i], TT_CPU_VALUE_ARG, block));
-    tt_cpu_value *value = value_at(m, region->args[i].number);
+    TT_RETURN_IF_ERROR(tt_cpu_add_typed(m, &region->args[i], TT_CPU_VALUE_ARG, block));
+    tt_cpu_value *value = tt_cpu_value_at(m, region->args[i].number);
     value->ref = (tt_cpu_ref){block->args + i, 0};
     value->placed = true;
   }
@@ -446,52 +261,74 @@ static tt_error *check_op(const tt_hlo_op *op) {
 }
 
 static tt_error *add_result(tt_cpu_maker *m, tt_hlo_op *op, uint32_t i, tt_cpu_step *step) {
-  TT_RETURN_IF_ERROR(add_typed(m, &op->results[i], TT_CPU_VALUE_STEP, step->block));
-  tt_cpu_value *value = value_at(m, op->results[i].number);
+  TT_RETURN_IF_ERROR(tt_cpu_add_typed(m, &op->results[i], TT_CPU_VALUE_STEP, step->block));
+  tt_cpu_value *value = tt_cpu_value_at(m, op->results[i].number);
   value->step = step;
   value->out = i;
   if (passes(op, i))
     share(m, op->results[i].number, op->operands[i]->number);
-  step->values[step->ins + i] = root_of(m, op->results[i].number);
+  step->values[step->ins + i] = tt_cpu_root_of(m, op->results[i].number);
   return NULL;
 }
 
 /* A loop keeps a second copy of its state, which the body writes while it reads the first. */
 static tt_error *add_extra(tt_cpu_maker *m, const tt_hlo_op *op, uint32_t i, tt_cpu_step *step) {
   uint32_t number = 0;
-  int64_t bytes = value_at(m, op->results[i].number)->bytes;
+  int64_t bytes = tt_cpu_value_at(m, op->results[i].number)->bytes;
   TT_RETURN_IF_ERROR(add_value(m, TT_CPU_VALUE_STEP, step->block, &number));
-  value_at(m, number)->step = step;
-  value_at(m, number)->out = step->outs + i;
-  value_at(m, number)->bytes = passes(op, i) ? 0 : bytes;
+  tt_cpu_value_at(m, number)->step = step;
+  tt_cpu_value_at(m, number)->out = step->outs + i;
+  tt_cpu_value_at(m, number)->bytes = passes(op, i) ? 0 : bytes;
   step->values[step->ins + step->outs + i] = number;
   return NULL;
 }
 
+/* The root that the step reads for operand `i`; a view of it where the kernel can take one. */
+static tt_error *compile_operand(tt_cpu_maker *m, const tt_hlo_op *op, uint32_t i,
+                                 tt_cpu_block *block, tt_cpu_absorbed *absorbed,
+                                 uint32_t *out_root) {
+  const tt_hlo_value *operand = op->operands[i];
+  if (passes(op, i)) {
+    *out_root = tt_cpu_root_of(m, operand->number);
+    return NULL;
+  }
+  if (absorbed != NULL && i < TT_COUNT(absorbed->views)) {
+    const tt_hlo_value *base = NULL;
+    TT_RETURN_IF_ERROR(tt_cpu_absorb_view(m, operand, &absorbed->views[i], &base));
+    operand = base == NULL ? operand : base;
+  }
+  return use_dense(m, block, operand, out_root);
+}
+
 /* Operands come first, so that what they need runs before the step itself. */
 static tt_error *compile_operands(tt_cpu_maker *m, const tt_hlo_op *op, tt_cpu_block *block,
-                                  uint32_t **out_roots) {
+                                  tt_cpu_absorbed **out_absorbed, uint32_t **out_roots) {
   uint32_t *roots = tt_arena_array(&m->scratch, op->operands_count, sizeof *roots);
+  tt_cpu_absorbed *absorbed = NULL;
+  if ((tt_cpu_kernels[op->code].traits & TT_CPU_STRIDED) != 0) {
+    absorbed = tt_arena_alloc(&m->plan->arena, sizeof *absorbed);
+    if (absorbed == NULL)
+      return no_memory();
+  }
   if (roots == NULL)
     return no_memory();
-  for (uint32_t i = 0; i < op->operands_count; i++) {
-    if (passes(op, i))
-      roots[i] = root_of(m, op->operands[i]->number);
-    else
-      TT_RETURN_IF_ERROR(use_dense(m, block, op->operands[i], &roots[i]));
-  }
+  for (uint32_t i = 0; i < op->operands_count; i++)
+    TT_RETURN_IF_ERROR(compile_operand(m, op, i, block, absorbed, &roots[i]));
   *out_roots = roots;
+  *out_absorbed = absorbed;
   return NULL;
 }
 
 static tt_error *compile_other(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *block) {
   tt_cpu_step *step = NULL;
+  tt_cpu_absorbed *absorbed = NULL;
   uint32_t *roots = NULL, extras = op->code == TT_HLO_WHILE ? op->results_count : 0;
   TT_RETURN_IF_ERROR(check_op(op));
-  TT_RETURN_IF_ERROR(compile_operands(m, op, block, &roots));
-  TT_RETURN_IF_ERROR(new_step(m, block, op, &step));
+  TT_RETURN_IF_ERROR(compile_operands(m, op, block, &absorbed, &roots));
+  TT_RETURN_IF_ERROR(tt_cpu_new_step(m, block, op, &step));
   step->kernel = tt_cpu_kernels[op->code].kernel;
-  TT_RETURN_IF_ERROR(size_step(m, step, op->operands_count, op->results_count, extras));
+  step->absorbed = absorbed;
+  TT_RETURN_IF_ERROR(tt_cpu_size_step(m, step, op->operands_count, op->results_count, extras));
   if (op->operands_count > 0)
     memcpy(step->values, roots, op->operands_count * sizeof *roots);
   if (op->code == TT_HLO_COMPOSITE)
@@ -513,7 +350,42 @@ static tt_error *compile_op(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *block)
   TT_RETURN_IF_ERROR(compile_rename(m, op, block, &done));
   if (done)
     return NULL;
-  return is_elementwise(op) ? compile_elementwise(m, op, block) : compile_other(m, op, block);
+  return tt_cpu_is_elementwise(op) ? tt_cpu_compile_elementwise(m, op, block)
+                                   : compile_other(m, op, block);
+}
+
+/* Nothing reads what the step makes, and it does nothing else. */
+static bool is_dead(const tt_cpu_maker *m, const tt_cpu_step *step) {
+  if (step->op != NULL && ((tt_hlo_ops[step->op->code].traits & TT_HLO_EFFECT) != 0 ||
+                           step->op->regions_count > 0 || step->callee != NULL))
+    return false;
+  for (uint32_t i = 0; i < step->outs; i++)
+    if (tt_cpu_value_at(m, step->values[step->ins + i])->uses > 0)
+      return false;
+  return true;
+}
+
+static void drop_step(tt_cpu_maker *m, tt_cpu_block *block, tt_cpu_step *step) {
+  for (uint32_t i = 0; i < step->ins; i++)
+    tt_cpu_value_at(m, step->values[i])->uses--;
+  for (uint32_t i = 0; i < step->outs; i++)
+    tt_cpu_value_at(m, step->values[step->ins + i])->step = NULL;
+  tt_cpu_remove_step(block, step);
+}
+
+/* From the last: so whatever reads a value has been seen when it is decided what becomes of it. */
+static tt_error *finish_steps(tt_cpu_maker *m, tt_cpu_block *block) {
+  for (tt_cpu_step *step = block->last, *previous; step != NULL; step = previous) {
+    previous = step->previous;
+    if (step->group != NULL) {
+      TT_RETURN_IF_ERROR(tt_cpu_absorb_rows(m, step));
+      previous = step->previous;
+      TT_RETURN_IF_ERROR(tt_cpu_finish_group(m, step));
+    } else if (is_dead(m, step)) {
+      drop_step(m, block, step);
+    }
+  }
+  return NULL;
 }
 
 static tt_error *compile_block(tt_cpu_maker *m, tt_cpu_block *block) {
@@ -533,14 +405,9 @@ static tt_error *compile_block(tt_cpu_maker *m, tt_cpu_block *block) {
       continue;
     }
     TT_RETURN_IF_ERROR(use_dense(m, block, end->operands[i], &to->value));
-    to->bytes = value_at(m, end->operands[i]->number)->bytes;
+    to->bytes = tt_cpu_value_at(m, end->operands[i]->number)->bytes;
   }
-  for (tt_cpu_step *step = block->first, *next; step != NULL; step = next) {
-    next = step->next;
-    if (step->group != NULL)
-      TT_RETURN_IF_ERROR(finish_group(m, step));
-  }
-  return NULL;
+  return finish_steps(m, block);
 }
 
 tt_error *tt_cpu_compile(tt_cpu_maker *m) {

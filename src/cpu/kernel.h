@@ -19,11 +19,25 @@ extern "C" {
 
 typedef struct tt_cpu_run tt_cpu_run; /* of one tt_cpu_plan_run */
 
+/* The elements of an operand that is a view of what is there: element (i, j, ...) is
+ * in[offset + i * strides[0] + j * strides[1] ...]. */
+typedef struct tt_cpu_strided {
+  int64_t offset;
+  int64_t *strides; /* NULL: the operand is dense and row-major */
+} tt_cpu_strided;
+
+/* What the plan asks of a kernel besides its op. */
+typedef struct tt_cpu_absorbed {
+  tt_cpu_strided views[2]; /* of the operands; kernels marked STRIDED */
+  bool adds_row;           /* dot_general: in[2] is added to every row of the result */
+} tt_cpu_absorbed;
+
 typedef struct tt_cpu_args {
   tt_cpu_run *run;
   const tt_hlo_op *op;
-  const void *const *in; /* [op->operands_count]; that of a token is not looked at */
-  void *const *out;      /* [op->results_count] */
+  const void *const *in;           /* [op->operands_count]; that of a token is not looked at */
+  void *const *out;                /* [op->results_count] */
+  const tt_cpu_absorbed *absorbed; /* NULL: nothing */
 } tt_cpu_args;
 
 typedef tt_error *(*tt_cpu_kernel)(const tt_cpu_args *args);
@@ -31,8 +45,8 @@ typedef tt_error *(*tt_cpu_check)(
     const tt_hlo_op *op); /* NULL: takes all that the verifier lets by */
 
 /* In kernels.def. OVER: result i may be written at the address of operand i, of equal bytes, which
- * is then dead. */
-enum { TT_CPU_OVER = 1 };
+ * is then dead. STRIDED: the kernel looks at `absorbed`. */
+enum { TT_CPU_OVER = 1, TT_CPU_STRIDED = 2 };
 
 typedef struct tt_cpu_kernel_info {
   tt_cpu_kernel kernel; /* NULL: no such op yet */

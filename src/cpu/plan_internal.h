@@ -36,6 +36,7 @@ struct tt_cpu_step {
   tt_cpu_tile *tile;          /* of a group */
   tt_cpu_block *blocks;       /* [op->regions_count] */
   tt_cpu_body *callee;        /* of a call */
+  tt_cpu_absorbed *absorbed;  /* NULL: nothing */
   uint32_t ins, outs, extras; /* extras: buffers of the step's own */
   uint32_t pointers;          /* its first place among the run's pointers */
   tt_cpu_ref *refs;           /* [ins + outs + extras] */

@@ -10,7 +10,8 @@ static tt_error *run_step(tt_cpu_run *run, const tt_cpu_step *step) {
   tt_cpu_stack mark = *run->stack;
   for (uint32_t i = 0; i < count; i++)
     pointers[i] = tt_cpu_ref_address(run, step->refs[i]);
-  tt_cpu_args args = {run, step->op, (const void *const *)pointers, pointers + step->ins};
+  tt_cpu_args args = {run, step->op, (const void *const *)pointers, pointers + step->ins,
+                      step->absorbed};
   run->step = step;
   tt_error *err = step->kernel(&args);
   if (run->stack->at != mark.at)

@@ -241,7 +241,8 @@ static void run_item(const conv_job *j, int64_t item, char *scratch) {
                    .a_k = by_row ? 1 : count,
                    .b_k = 1,
                    .b_n = j->k};
-  tt_cpu_gemm_run run = j->dtype == TT_F32 ? tt_cpu_gemm_best()->f32 : tt_cpu_gemm_best()->f64;
+  const tt_cpu_gemm_kernels *kernels = tt_cpu_gemm_best();
+  tt_cpu_gemm_run run = j->dtype == TT_F32 ? kernels->f32.run : kernels->f64.run;
   run(&g, scratch + j->patch_size);
 }
 

@@ -28,6 +28,7 @@ const tt_cpu_gemm_kernels *tt_cpu_gemm_best(void) {
 /* An operand as [batch..., free, contract]. */
 typedef struct side {
   const tt_hlo_type *type;
+  bool dense; /* data is row-major */
   const void *data;
   tt_dtype dtype; /* of data */
   int32_t batch_rank;
@@ -40,14 +41,21 @@ typedef struct dot_job {
   char *out;
   tt_dtype dtype; /* of out, and of the sums */
   int64_t batch_dims[TT_HLO_RANK_MAX];
-  int64_t batches, m, n, k, m_parts, n_parts, m_part, n_part;
-  int64_t items, group; /* group: items that one scratch serves */
-  char *scratch;
-  int64_t scratch_each;
-  tt_cpu_gemm_run run;
+  int64_t batches, m, n, k;
+  const void *row; /* [n], added to each row; NULL: nothing */
 } dot_job;
 
 /* ---- operands ---- */
+
+/* The dtype that sums are kept in. */
+static tt_dtype sum_dtype(const tt_hlo_op *op) {
+  tt_dtype result = op->results[0].type.dtype;
+  if (tt_dtype_is_complex(result))
+    return TT_C128;
+  if (tt_dtype_is_integer(result))
+    return TT_S64;
+  return result == TT_F64 ? TT_F64 : TT_F32;
+}
 
 static uint64_t axes_of(tt_hlo_list list) {
   uint64_t set = 0;
@@ -85,14 +93,14 @@ static bool join_axes(const tt_hlo_type *type, const int64_t *strides, const int
 }
 
 /* Copies the operand to [batch, free, contract], dense. */
-static tt_error *pack_side(const tt_cpu_args *args, side *s, tt_hlo_list batch, const int64_t *free,
-                           size_t free_count, tt_hlo_list contract) {
-  int64_t strides[TT_HLO_RANK_MAX], size = tt_cpu_bytes(s->type), stride = 1;
+static tt_error *pack_side(const tt_cpu_args *args, side *s, const int64_t *strides,
+                           tt_hlo_list batch, const int64_t *free, size_t free_count,
+                           tt_hlo_list contract) {
+  int64_t size = tt_cpu_bytes(s->type), stride = 1;
   tt_cpu_move m = {.bytes = tt_dtype_bytes(s->type->dtype)};
   void *copy = tt_cpu_scratch(args->run, size);
   if (copy == NULL)
     return tt_cpu_no_scratch(args->op, size);
-  tt_cpu_strides(s->type, strides);
   for (size_t i = 0; i < batch.count + free_count + contract.count; i++) {
     int64_t axis = i < batch.count                ? batch.items[i]
                    : i < batch.count + free_count ? free[i - batch.count]
@@ -109,6 +117,7 @@ static tt_error *pack_side(const tt_cpu_args *args, side *s, tt_hlo_list batch, 
   tt_cpu_move_simplify(&m);
   tt_cpu_move_run(&m, s->data, copy);
   s->data = copy;
+  s->dense = true;
   return NULL;
 }
 
@@ -119,14 +128,23 @@ static tt_error *read_side(const tt_cpu_args *args, uint32_t i, tt_hlo_list batc
   s->data = args->in[i];
   s->dtype = s->type->dtype;
   s->batch_rank = (int32_t)batch.count;
+  s->dense = true;
   size_t count = (size_t)free_axes(s->type, batch, contract, free);
   tt_cpu_strides(s->type, strides);
+  if (args->absorbed->views[i].strides != NULL) {
+    const tt_cpu_strided *view = &args->absorbed->views[i];
+    memcpy(strides, view->strides, (size_t)s->type->rank * sizeof *strides);
+    s->data = (const char *)s->data + view->offset * tt_dtype_bytes(s->dtype);
+    s->dense = false;
+  }
   for (size_t k = 0; k < batch.count; k++)
     s->batch[k] = strides[batch.items[k]];
   bool free_even = join_axes(s->type, strides, free, count, &s->free_count, &s->free_stride);
   bool even = join_axes(s->type, strides, contract.items, contract.count, &s->contract_count,
                         &s->contract_stride);
-  return free_even && even ? NULL : pack_side(args, s, batch, free, count, contract);
+  bool readable = s->dense || s->dtype == sum_dtype(args->op);
+  return free_even && even && readable ? NULL
+                                       : pack_side(args, s, strides, batch, free, count, contract);
 }
 
 typedef struct widen_job {
@@ -169,71 +187,160 @@ static int64_t batch_offset(const dot_job *j, const side *s, int64_t batch) {
   return offset;
 }
 
-/* An item is a part of a product: rows and columns of one batch. */
-static void run_item(const dot_job *j, int64_t item, void *scratch) {
-  int64_t bytes = tt_dtype_bytes(j->dtype), parts = j->m_parts * j->n_parts;
-  int64_t batch = item / parts, m0 = item % parts / j->n_parts * j->m_part,
-          n0 = item % parts % j->n_parts * j->n_part;
-  int64_t a = batch_offset(j, &j->lhs, batch) + m0 * j->lhs.free_stride;
-  int64_t b = batch_offset(j, &j->rhs, batch) + n0 * j->rhs.free_stride;
-  tt_cpu_gemm g = {.m = j->m - m0 < j->m_part ? j->m - m0 : j->m_part,
-                   .n = j->n - n0 < j->n_part ? j->n - n0 : j->n_part,
-                   .k = j->k,
-                   .n_whole = j->n,
-                   .a = (const char *)j->lhs.data + a * bytes,
-                   .b = (const char *)j->rhs.data + b * bytes,
-                   .c = j->out + (batch * j->m * j->n + m0 * j->n + n0) * bytes,
-                   .a_m = j->lhs.free_stride,
-                   .a_k = j->lhs.contract_stride,
-                   .b_k = j->rhs.contract_stride,
-                   .b_n = j->rhs.free_stride};
-  j->run(&g, scratch);
+static tt_cpu_gemm gemm_of(const dot_job *j, int64_t batch) {
+  int64_t bytes = tt_dtype_bytes(j->dtype);
+  return (tt_cpu_gemm){
+      .m = j->m,
+      .n = j->n,
+      .k = j->k,
+      .n_whole = j->n,
+      .a = (const char *)j->lhs.data + batch_offset(j, &j->lhs, batch) * bytes,
+      .b = (const char *)j->rhs.data + batch_offset(j, &j->rhs, batch) * bytes,
+      .c = j->out + batch * j->m * j->n * bytes,
+      .a_m = j->lhs.free_stride,
+      .a_k = j->lhs.contract_stride,
+      .b_k = j->rhs.contract_stride,
+      .b_n = j->rhs.free_stride,
+      .row = j->row,
+  };
 }
 
-/* Items are shared out in groups, each with its own scratch. */
-static void run_groups(int64_t begin, int64_t end, void *user) {
-  const dot_job *j = user;
-  for (int64_t group = begin; group < end; group++) {
-    int64_t first = group * j->group, last = first + j->group;
-    for (int64_t i = first; i < last && i < j->items; i++)
-      run_item(j, i, j->scratch + group * j->scratch_each);
+/* Parts are shared out in groups, each with its own scratch. */
+typedef struct part_job {
+  const dot_job *dot;
+  const tt_cpu_gemm_kernel *kernel;
+  tt_cpu_gemm whole; /* that parts are of; not where a part is a batch */
+  int64_t parts, part, group;
+  bool rows; /* a part is so many rows; else columns */
+  char *scratch;
+  int64_t scratch_each;
+} part_job;
+
+static const char *at(const void *data, int64_t elements, int64_t bytes) {
+  return (const char *)data + elements * bytes;
+}
+
+static void run_part(const part_job *p, int64_t i, void *scratch) {
+  int64_t bytes = tt_dtype_bytes(p->dot->dtype), begin = i * p->part;
+  tt_cpu_gemm g = p->whole;
+  if (p->part == 0) {
+    g = gemm_of(p->dot, i);
+  } else if (p->rows) {
+    g.m = g.m - begin < p->part ? g.m - begin : p->part;
+    g.a = at(g.a, begin * g.a_m, bytes);
+    g.c = (char *)g.c + begin * g.n_whole * bytes;
+  } else {
+    g.n = g.n - begin < p->part ? g.n - begin : p->part;
+    g.b = at(g.b, begin * g.b_n, bytes);
+    g.c = (char *)g.c + begin * bytes;
+    g.row = g.row == NULL ? NULL : at(g.row, begin, bytes);
   }
+  p->kernel->run(&g, scratch);
+}
+
+static void run_groups(int64_t begin, int64_t end, void *user) {
+  const part_job *p = user;
+  for (int64_t group = begin; group < end; group++) {
+    int64_t first = group * p->group, last = first + p->group;
+    for (int64_t i = first; i < last && i < p->parts; i++)
+      run_part(p, i, p->scratch + group * p->scratch_each);
+  }
+}
+
+static double part_cost(const part_job *p) {
+  const dot_job *j = p->dot;
+  double products = (double)j->m * (double)j->n * (double)j->k;
+  if (p->part > 0)
+    products *= (double)p->part / (double)(p->rows ? j->m : j->n);
+  return 0.01 * products + 50;
+}
+
+static tt_error *run_parts(const tt_cpu_args *args, part_job *p) {
+  const dot_job *j = p->dot;
+  int64_t most = 4 * (int64_t)tt_cpu_threads();
+  double cost = part_cost(p);
+  if (cost * (double)p->parts < 50e3)
+    most = 1;
+  p->group = (p->parts + most - 1) / most;
+  int64_t groups = (p->parts + p->group - 1) / p->group;
+  p->scratch_each =
+      tt_cpu_gemm_scratch(p->part > 0 && p->rows ? p->part : j->m,
+                          p->part > 0 && !p->rows ? p->part : j->n, j->k, tt_dtype_bytes(j->dtype));
+  p->scratch = tt_cpu_scratch(args->run, p->scratch_each * groups);
+  if (p->scratch == NULL)
+    return tt_cpu_no_scratch(args->op, p->scratch_each * groups);
+  tt_cpu_parallel(groups, cost * (double)p->group, run_groups, p);
+  return NULL;
 }
 
 static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
 
-/* One part for each thread, unless batches are enough: along the longer side of the product. */
-static void choose_parts(dot_job *j) {
-  const tt_cpu_gemm_kernels *kernels = tt_cpu_gemm_best();
-  int64_t threads = tt_cpu_threads();
-  double flops = 2.0 * (double)j->m * (double)j->n * (double)j->k;
-  j->m_part = j->m;
-  j->n_part = j->n;
-  if (j->batches < 2 * threads && flops > 1e7) {
-    if (j->n >= j->m)
-      j->n_part = round_up((j->n + 2 * threads - 1) / (2 * threads), kernels->columns_f32);
-    else
-      j->m_part = round_up((j->m + 2 * threads - 1) / (2 * threads), kernels->rows);
+/* Rows of a part: whole register tiles, so that the threads end together, and no fewer than needed
+ * for that, since each part reads all of b. */
+static int64_t choose_rows(const dot_job *j, const tt_cpu_gemm_kernel *kernel) {
+  int64_t threads = tt_cpu_threads(), best = kernel->rows, least = INT64_MAX;
+  for (int64_t part = kernel->rows; part <= TT_CPU_GEMM_MC; part += kernel->rows) {
+    int64_t parts = (j->m + part - 1) / part;
+    int64_t time = (parts + threads - 1) / threads * (part + 6);
+    if (time <= least) {
+      least = time;
+      best = part;
+    }
   }
-  j->m_parts = (j->m + j->m_part - 1) / j->m_part;
-  j->n_parts = (j->n + j->n_part - 1) / j->n_part;
+  return best;
+}
+
+typedef struct pack_job {
+  const tt_cpu_gemm *gemm;
+  const tt_cpu_gemm_kernel *kernel;
+  void *to;
+} pack_job;
+
+static void pack_slivers(int64_t begin, int64_t end, void *user) {
+  const pack_job *j = user;
+  int64_t columns = j->kernel->columns;
+  int64_t last = end * columns < j->gemm->n ? end * columns : j->gemm->n;
+  j->kernel->pack(j->gemm, begin * columns, last, j->to);
+}
+
+/* b is packed once for all parts. */
+static tt_error *pack_columns(const tt_cpu_args *args, part_job *p) {
+  int64_t size = tt_cpu_gemm_packed(p->whole.n, p->whole.k, tt_dtype_bytes(p->dot->dtype));
+  pack_job j = {&p->whole, p->kernel, tt_cpu_scratch(args->run, size)};
+  if (j.to == NULL)
+    return tt_cpu_no_scratch(args->op, size);
+  int64_t columns = p->kernel->columns;
+  tt_cpu_parallel((p->whole.n + columns - 1) / columns, 0.2 * (double)columns * (double)p->whole.k,
+                  pack_slivers, &j);
+  p->whole.packed_b = j.to;
+  return NULL;
+}
+
+/* One product by all threads: parts of its rows; of its columns when the rows are too few. */
+static tt_error *run_shared(const tt_cpu_args *args, part_job *p, int64_t batch) {
+  const dot_job *j = p->dot;
+  int64_t threads = tt_cpu_threads();
+  p->whole = gemm_of(j, batch);
+  p->rows = j->m >= 8 * p->kernel->rows || (j->m > 4 * p->kernel->rows && j->m >= j->n);
+  p->part = p->rows ? choose_rows(j, p->kernel)
+                    : round_up((j->n + 2 * threads - 1) / (2 * threads), p->kernel->columns);
+  int64_t whole = p->rows ? j->m : j->n;
+  p->parts = (whole + p->part - 1) / p->part;
+  if (p->rows)
+    TT_RETURN_IF_ERROR(pack_columns(args, p));
+  return run_parts(args, p);
 }
 
 static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
-  choose_parts(j);
-  int64_t most = 4 * (int64_t)tt_cpu_threads();
-  double cost = 0.02 * (double)j->m_part * (double)j->n_part * (double)j->k + 50;
-  j->run = j->dtype == TT_F32 ? tt_cpu_gemm_best()->f32 : tt_cpu_gemm_best()->f64;
-  j->items = j->batches * j->m_parts * j->n_parts;
-  if (cost * (double)j->items < 50e3)
-    most = 1;
-  j->group = (j->items + most - 1) / most;
-  int64_t groups = (j->items + j->group - 1) / j->group;
-  j->scratch_each = tt_cpu_gemm_scratch(j->m_part, j->n_part, j->k, tt_dtype_bytes(j->dtype));
-  j->scratch = tt_cpu_scratch(args->run, j->scratch_each * groups);
-  if (j->scratch == NULL)
-    return tt_cpu_no_scratch(args->op, j->scratch_each * groups);
-  tt_cpu_parallel(groups, cost * (double)j->group, run_groups, j);
+  const tt_cpu_gemm_kernels *kernels = tt_cpu_gemm_best();
+  part_job p = {.dot = j, .kernel = j->dtype == TT_F32 ? &kernels->f32 : &kernels->f64};
+  double products = (double)j->m * (double)j->n * (double)j->k;
+  if (j->batches >= 2 * tt_cpu_threads() || products < 5e6) {
+    p.parts = j->batches;
+    return run_parts(args, &p);
+  }
+  for (int64_t batch = 0; batch < j->batches; batch++)
+    TT_RETURN_IF_ERROR(run_shared(args, &p, batch));
   return NULL;
 }
 
@@ -288,16 +395,6 @@ static void run_rows(int64_t begin, int64_t end, void *user) {
 
 /* ---- the op ---- */
 
-/* The dtype that sums are kept in. */
-static tt_dtype sum_dtype(const tt_hlo_op *op) {
-  tt_dtype result = op->results[0].type.dtype;
-  if (tt_dtype_is_complex(result))
-    return TT_C128;
-  if (tt_dtype_is_integer(result))
-    return TT_S64;
-  return result == TT_F64 ? TT_F64 : TT_F32;
-}
-
 static tt_error *convert_result(const tt_cpu_args *args, dot_job *j, int64_t count) {
   const tt_hlo_type *type = &args->op->results[0].type;
   side sums = {.dtype = j->dtype, .data = j->out};
@@ -323,6 +420,16 @@ static tt_error *prepare(const tt_cpu_args *args, dot_job *j) {
   return widen_side(args, &j->rhs, j->dtype);
 }
 
+/* Sums of nothing. */
+static void fill_empty(const tt_cpu_args *args, const dot_job *j) {
+  const tt_hlo_type *type = &args->op->results[0].type;
+  size_t size = (size_t)tt_cpu_bytes(type), row = (size_t)(j->n * tt_dtype_bytes(type->dtype));
+  if (j->row == NULL)
+    memset(args->out[0], 0, size);
+  for (size_t at = 0; j->row != NULL && at < size; at += row)
+    memcpy((char *)args->out[0] + at, j->row, row);
+}
+
 tt_error *tt_cpu_kernel_dot(const tt_cpu_args *args) {
   const tt_hlo_type *type = &args->op->results[0].type;
   dot_job j = {.out = args->out[0]};
@@ -330,8 +437,10 @@ tt_error *tt_cpu_kernel_dot(const tt_cpu_args *args) {
   if (count == 0)
     return NULL;
   TT_RETURN_IF_ERROR(prepare(args, &j));
+  if (args->absorbed->adds_row)
+    j.row = args->in[2];
   if (j.k == 0) {
-    memset(args->out[0], 0, (size_t)tt_cpu_bytes(type));
+    fill_empty(args, &j);
     return NULL;
   }
   if (j.dtype != type->dtype) {

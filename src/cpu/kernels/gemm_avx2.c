@@ -15,7 +15,10 @@
 #define NAME(x) x##_f64
 #include "cpu/kernels/gemm.inc"
 
-const tt_cpu_gemm_kernels tt_cpu_gemm_avx2 = {run_f32, run_f64, ROWS, 2 * VECTOR_BYTES / 4};
+const tt_cpu_gemm_kernels tt_cpu_gemm_avx2 = {
+    {run_f32, pack_b_f32, ROWS, 2 * VECTOR_BYTES / 4},
+    {run_f64, pack_b_f64, ROWS, 2 * VECTOR_BYTES / 8},
+};
 #else
 typedef int tt_cpu_no_gemm_avx2;
 #endif

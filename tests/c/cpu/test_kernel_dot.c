@@ -44,32 +44,37 @@ TEST(cpu_kernel, dots) { CHECK_CASES(dots); }
 
 typedef struct gemm_case {
   int64_t m, n, k;
-  bool a_turned, b_turned;
+  bool a_turned, b_turned, packed, row;
 } gemm_case;
 
 static float element(int64_t i) { return (float)((i * 7919 + 13) % 201 - 100) / 64; }
 
 static void check_gemm(const tt_cpu_gemm_kernels *kernels, const gemm_case *c, float *a, float *b,
-                       float *out, void *scratch) {
-  tt_cpu_gemm g = {c->m,
-                   c->n,
-                   c->k,
-                   c->n,
-                   a,
-                   b,
-                   out,
-                   c->a_turned ? 1 : c->k,
-                   c->a_turned ? c->m : 1,
-                   c->b_turned ? 1 : c->n,
-                   c->b_turned ? c->k : 1};
+                       float *out, void *scratch, void *packed) {
+  tt_cpu_gemm g = {.m = c->m,
+                   .n = c->n,
+                   .k = c->k,
+                   .n_whole = c->n,
+                   .a = a,
+                   .b = b,
+                   .c = out,
+                   .a_m = c->a_turned ? 1 : c->k,
+                   .a_k = c->a_turned ? c->m : 1,
+                   .b_k = c->b_turned ? 1 : c->n,
+                   .b_n = c->b_turned ? c->k : 1,
+                   .row = c->row ? b : NULL};
   for (int64_t i = 0; i < c->m * c->k; i++)
     a[i] = element(i);
   for (int64_t i = 0; i < c->k * c->n; i++)
     b[i] = element(i + 5);
-  kernels->f32(&g, scratch);
+  if (c->packed) {
+    kernels->f32.pack(&g, 0, c->n, packed);
+    g.packed_b = packed;
+  }
+  kernels->f32.run(&g, scratch);
   for (int64_t i = 0; i < c->m; i++)
     for (int64_t j = 0; j < c->n; j++) {
-      double sum = 0, size = 0;
+      double sum = c->row ? (double)b[j] : 0, size = fabs(sum);
       for (int64_t p = 0; p < c->k; p++) {
         double term = (double)a[i * g.a_m + p * g.a_k] * (double)b[p * g.b_k + j * g.b_n];
         sum += term;
@@ -83,28 +88,35 @@ static void check_gemm(const tt_cpu_gemm_kernels *kernels, const gemm_case *c, f
 /* Sides around the register tiles (14, 6 rows; 8, 16, 32 columns) and the blocks (256, 168). */
 TEST_WITHOUT_TORTURE(cpu_kernel, gemm_every_instruction_set) {
   static const gemm_case cases[] = {
-      {1, 1, 1, false, false},      {1, 33, 300, false, false}, {3, 40, 257, false, true},
-      {14, 32, 256, false, false},  {15, 31, 9, true, false},   {6, 16, 5, true, true},
-      {169, 65, 300, false, false}, {43, 70, 30, false, false}, {30, 1, 40, false, true},
-      {5, 100, 70, true, true},
+      {1, 1, 1, false, false, false, false},      {1, 33, 300, false, false, false, false},
+      {3, 40, 257, false, true, false, false},    {14, 32, 256, false, false, false, false},
+      {15, 31, 9, true, false, false, false},     {6, 16, 5, true, true, false, false},
+      {169, 65, 300, false, false, false, false}, {43, 70, 30, false, false, false, false},
+      {30, 1, 40, false, true, false, false},     {5, 100, 70, true, true, false, false},
+      {200, 170, 300, false, true, true, true},   {200, 70, 300, true, false, true, false},
+      {29, 33, 31, true, true, true, true},       {200, 200, 64, false, false, true, true},
+      {3, 40, 257, false, true, false, true},     {20, 200, 290, false, false, false, true},
+      {150, 60, 300, true, true, false, true},    {100, 150, 280, true, false, false, true},
   };
   const tt_cpu_gemm_kernels *kernels[TT_CPU_ISA_COUNT] = {&tt_cpu_gemm_base};
   float *a = tt_cpu_memory_alloc(1 << 20), *b = tt_cpu_memory_alloc(1 << 20);
   float *out = tt_cpu_memory_alloc(1 << 20);
   void *scratch = tt_cpu_memory_alloc(tt_cpu_gemm_scratch(200, 200, 300, 8));
+  void *packed = tt_cpu_memory_alloc(tt_cpu_gemm_packed(200, 300, 4));
 #if defined(__x86_64__)
   kernels[TT_CPU_ISA_AVX2] = &tt_cpu_gemm_avx2;
   kernels[TT_CPU_ISA_AVX512] = &tt_cpu_gemm_avx512;
 #endif
-  REQUIRE(a != NULL && b != NULL && out != NULL && scratch != NULL);
+  REQUIRE(a != NULL && b != NULL && out != NULL && scratch != NULL && packed != NULL);
   for (int isa = 0; isa <= (int)tt_cpu_isa_best(); isa++)
     for (size_t i = 0; i < TT_COUNT(cases); i++)
-      check_gemm(kernels[isa], &cases[i], a, b, out, scratch);
+      check_gemm(kernels[isa], &cases[i], a, b, out, scratch, packed);
 out:
   tt_cpu_memory_free(a);
   tt_cpu_memory_free(b);
   tt_cpu_memory_free(out);
   tt_cpu_memory_free(scratch);
+  tt_cpu_memory_free(packed);
 }
 
 /* Large enough that threads share it: every element is k. */
