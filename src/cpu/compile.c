@@ -350,6 +350,9 @@ static tt_error *compile_op(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *block)
   TT_RETURN_IF_ERROR(compile_rename(m, op, block, &done));
   if (done)
     return NULL;
+  TT_RETURN_IF_ERROR(tt_cpu_compile_reduce(m, op, block, &done));
+  if (done)
+    return NULL;
   return tt_cpu_is_elementwise(op) ? tt_cpu_compile_elementwise(m, op, block)
                                    : compile_other(m, op, block);
 }

@@ -6,12 +6,14 @@
 
 enum { TT_CPU_GROUP_OPS = 24 };
 
-/* Elementwise ops of one count. It runs where its newest op stands, and is closed when a step
+/* Elementwise ops of one count, and reductions of its rows or columns with the ops on one element
+ * for each row that go with them. It runs where its newest op stands, and is closed when a step
  * outside reads one of its values: so all that it reads is there, and all that read it come later.
  */
 struct tt_cpu_group {
   bool open;
   int64_t count;
+  int64_t row; /* elements of a row, when it has reductions of them; else 0 */
   uint32_t ops_count;
   const tt_hlo_op *ops[TT_CPU_GROUP_OPS];
 };
@@ -43,6 +45,9 @@ void tt_cpu_use_root(tt_cpu_maker *m, uint32_t root);
 bool tt_cpu_is_elementwise(const tt_hlo_op *op);
 TT_NODISCARD tt_error *tt_cpu_compile_elementwise(tt_cpu_maker *m, tt_hlo_op *op,
                                                   tt_cpu_block *block);
+/* True: the reduction has joined a group, or begun one. */
+TT_NODISCARD tt_error *tt_cpu_compile_reduce(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *block,
+                                             bool *out_done);
 /* How an op of `count` elements reads an operand. */
 tt_cpu_tile_in tt_cpu_operand_form(const tt_cpu_maker *m, const tt_hlo_value *operand,
                                    int64_t count);

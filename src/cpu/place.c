@@ -99,10 +99,19 @@ static bool tile_writes_over(const tt_cpu_step *step, uint32_t root, uint32_t ou
   return true;
 }
 
+static bool rows_write_over(const tt_cpu_step *step, uint32_t root, uint32_t out) {
+  for (uint32_t i = 0; i < step->ins; i++)
+    if (step->values[i] == root && !tt_cpu_rows_over(step->rows, i, out))
+      return false;
+  return true;
+}
+
 /* Result `out` of the step may take the memory of its operand `root`, which dies there. */
 static bool may_write_over(const placer *p, const tt_cpu_step *step, uint32_t root, uint32_t out) {
   if (step->tile != NULL)
     return tile_writes_over(step, root, out);
+  if (step->rows != NULL)
+    return rows_write_over(step, root, out);
   if ((step->blocks != NULL && value_at(p, root)->captured) ||
       (tt_cpu_kernels[step->op->code].traits & TT_CPU_OVER) == 0 || out >= step->ins)
     return false;

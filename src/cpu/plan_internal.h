@@ -9,6 +9,7 @@
 #define TT_CPU_PLAN_INTERNAL_H
 
 #include "cpu/kernel.h"
+#include "cpu/tile/rows.h"
 #include "cpu/tile/tile.h"
 
 enum {
@@ -34,6 +35,7 @@ struct tt_cpu_step {
   tt_cpu_kernel kernel;
   const tt_hlo_op *op;        /* of a group: the last */
   tt_cpu_tile *tile;          /* of a group */
+  tt_cpu_rows *rows;          /* of a group with reductions */
   tt_cpu_block *blocks;       /* [op->regions_count] */
   tt_cpu_body *callee;        /* of a call */
   tt_cpu_absorbed *absorbed;  /* NULL: nothing */

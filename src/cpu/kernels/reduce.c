@@ -87,6 +87,13 @@ static tt_dtype sum_dtype(tt_dtype dtype) {
   return tt_dtype_is_signed(dtype) ? TT_S32 : TT_U32;
 }
 
+tt_cpu_reducer tt_cpu_reducer_of(const tt_hlo_op *op) {
+  tt_dtype dtype = op->operands[0]->type.dtype;
+  if (op->results_count != 1 || op->results[0].type.dtype != dtype || sum_dtype(dtype) != dtype)
+    return (tt_cpu_reducer){NULL, NULL};
+  return find_reducer(tt_cpu_region_binary(op->regions[0]), dtype);
+}
+
 typedef struct reduce_job {
   tt_cpu_reducer reducer;
   tt_cpu_reduce_shape shape;

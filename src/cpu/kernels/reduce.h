@@ -18,6 +18,10 @@ tt_cpu_reducer tt_cpu_reducers_base(tt_hlo_code code, tt_dtype dtype);
 tt_cpu_reducer tt_cpu_reducers_avx2(tt_hlo_code code, tt_dtype dtype);
 tt_cpu_reducer tt_cpu_reducers_avx512(tt_hlo_code code, tt_dtype dtype);
 
+/* Of a reduction whose region is one op, in the very dtype of its operand; without functions if
+ * there is none. */
+tt_cpu_reducer tt_cpu_reducer_of(const tt_hlo_op *op);
+
 /* A reduction as [outer, middle, inner] -> [outer, inner]. */
 typedef struct tt_cpu_reduce_shape {
   int64_t outer, middle, inner;

@@ -99,6 +99,12 @@ static void run_part(int64_t begin, int64_t end, void *user) {
     run_tiles(tile, job, begin, end);
 }
 
+void tt_cpu_tile_run_range(const tt_cpu_tile *tile, const void *const *in, void *const *out,
+                           int64_t begin, int64_t end) {
+  tile_job job = {tile, (const char *const *)in, (char *const *)out};
+  run_part(begin, end, &job);
+}
+
 /* Parts are whole cache lines of every output. */
 enum { GRAIN = 64 };
 

@@ -67,6 +67,9 @@ TT_NODISCARD tt_error *tt_cpu_tile_make(tt_arena *arena, const tt_cpu_tile_op *o
                                         uint32_t ins, tt_cpu_tile_out *out, uint32_t outs,
                                         tt_cpu_tile **out_tile);
 void tt_cpu_tile_run(const tt_cpu_tile *tile, const void *const *in, void *const *out);
+/* Elements [begin, end), on this thread. */
+void tt_cpu_tile_run_range(const tt_cpu_tile *tile, const void *const *in, void *const *out,
+                           int64_t begin, int64_t end);
 /* NULL, or UNIMPLEMENTED: there is no loop for the op with these dtypes. */
 TT_NODISCARD tt_error *tt_cpu_tile_check(const tt_hlo_op *op);
 
