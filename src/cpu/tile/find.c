@@ -1,4 +1,5 @@
 /* Which loop, for which processor; which way from one dtype to another. */
+#pragma GCC optimize("O3")
 #include <string.h>
 
 #include "cpu/kernel.h"
@@ -112,19 +113,35 @@ void tt_cpu_convert(tt_dtype from, const void *in, tt_dtype to, void *out, int64
 
 /* ---- fill ---- */
 
-/* The first cache line by the element, the rest by copies that double. */
-void tt_cpu_fill(void *out, const void *in, int64_t count, int bytes) {
-  char *to = out, element[16];
-  int64_t size = count * bytes, done = size < 64 ? size : 64;
-  memcpy(element, in, (size_t)bytes);
-  if (bytes == 1) {
-    memset(out, element[0], (size_t)count);
-    return;
+#define FILL(name, T)                                          \
+  static void name(void *out, const void *in, int64_t count) { \
+    T value, *to = out;                                        \
+    memcpy(&value, in, sizeof value);                          \
+    for (int64_t i = 0; i < count; i++)                        \
+      to[i] = value;                                           \
   }
-  for (int64_t at = 0; at < done; at += bytes)
-    memcpy(to + at, element, (size_t)bytes);
-  for (; done < size && done < 4096; done *= 2)
-    memcpy(to + done, to, (size_t)(done < size - done ? done : size - done));
-  for (; done < size; done += 4096)
-    memcpy(to + done, to, (size_t)(size - done < 4096 ? size - done : 4096));
+FILL(fill_2, uint16_t)
+FILL(fill_4, uint32_t)
+FILL(fill_8, uint64_t)
+
+void tt_cpu_fill(void *out, const void *in, int64_t count, int bytes) {
+  char element[16];
+  switch (bytes) {
+    case 1:
+      memset(out, *(const char *)in, (size_t)count);
+      break;
+    case 2:
+      fill_2(out, in, count);
+      break;
+    case 4:
+      fill_4(out, in, count);
+      break;
+    case 8:
+      fill_8(out, in, count);
+      break;
+    default:
+      memcpy(element, in, (size_t)bytes); /* it may be where `out` is */
+      for (int64_t i = 0; i < count; i++)
+        memcpy((char *)out + i * bytes, element, (size_t)bytes);
+  }
 }
