@@ -105,7 +105,7 @@ def no_variables(monkeypatch):
 
 def test_choice_without_accelerator(no_variables):
     no_variables.setattr(plugin, "tpu_is_attached", lambda: False)
-    assert plugin.choose().plugin == "xla_cpu"
+    assert plugin.choose().plugin == "cpu"
 
 
 def test_choice_with_tpu(no_variables):
@@ -121,10 +121,12 @@ def test_variables_come_first(no_variables):
 
 
 def test_number_of_devices(no_variables):
-    assert plugin._devices("xla_cpu") == 1 and plugin._devices("tpu") == 0
-    no_variables.setenv("TORCH_TPU_CPU_DEVICES", "4")
-    assert plugin._devices("xla_cpu") == 4
+    for name in ("cpu", "xla_cpu"):
+        no_variables.delenv("TORCH_TPU_CPU_DEVICES", raising=False)
+        assert plugin._devices(name) == 1 and plugin._devices("tpu") == 0
+        no_variables.setenv("TORCH_TPU_CPU_DEVICES", "4")
+        assert plugin._devices(name) == 4
     for wrong in ("0", "-1", "many"):
         no_variables.setenv("TORCH_TPU_CPU_DEVICES", wrong)
         with pytest.raises(ValueError, match="TORCH_TPU_CPU_DEVICES=.*positive number"):
-            plugin._devices("xla_cpu")
+            plugin._devices("cpu")

@@ -79,8 +79,9 @@ def test_device_contexts(device):
             assert torch.tpu.current_device() == 0
 
 
-def test_several_devices(python):
-    """XLA's CPU plugin pretends to have four."""
+@pytest.mark.parametrize("plugin", ["cpu", "xla_cpu"])
+def test_several_devices(python, plugin):
+    """Plugins for the CPU pretend to have four."""
     python(
         """
         import torch, torch_tpu
@@ -109,7 +110,7 @@ def test_several_devices(python):
         (x.to("tpu:3") * 2).sum().backward()
         assert x.grad.device.index == 2
         """,
-        TORCH_TPU_PLUGIN="xla_cpu",
+        TORCH_TPU_PLUGIN=plugin,
         TORCH_TPU_CPU_DEVICES="4",
     )
 

@@ -138,7 +138,7 @@ def test_bad_number_of_devices(python):
                 torch.ones(2, device="tpu")
             assert not torch.tpu.is_available() and torch.tpu.device_count() == 0
             """,
-            TORCH_TPU_PLUGIN="xla_cpu",
+            TORCH_TPU_PLUGIN="cpu",
             TORCH_TPU_CPU_DEVICES=value,
         )
 

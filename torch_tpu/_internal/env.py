@@ -21,8 +21,8 @@ VARIABLES = (
     Variable(
         "TORCH_TPU_PLUGIN",
         "",
-        "the plugin: a name (tpu, xla_cpu, cuda, neuron, ...) or a path; else TPU_LIBRARY_PATH, "
-        "else tpu where one is attached, else xla_cpu",
+        "the plugin: a name (tpu, cpu, xla_cpu, cuda, neuron, ...) or a path; else "
+        "TPU_LIBRARY_PATH, else tpu where one is attached, else cpu, the package's own",
     ),
     Variable("TPU_LIBRARY_PATH", "", "path of the plugin to open"),
     Variable(

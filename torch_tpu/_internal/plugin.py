@@ -46,7 +46,7 @@ def choose() -> Choice:
             return Choice(os.path.abspath(value) if is_file else value, name)
     if tpu_is_attached():
         return Choice("tpu", "a TPU is attached")
-    return Choice("xla_cpu", "no accelerator is attached")
+    return Choice("cpu", "no accelerator is attached")
 
 
 def folders() -> list[str]:
