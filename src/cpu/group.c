@@ -71,6 +71,16 @@ static tt_cpu_step *operand_group(const tt_cpu_maker *m, const tt_hlo_value *ope
   return reads_inside(m, root->step->group, operand, count) ? root->step : NULL;
 }
 
+/* The op reads a value of the group that is only there when the group has run. */
+static bool must_follow(const tt_cpu_maker *m, const tt_cpu_step *step, const tt_hlo_op *op,
+                        int64_t count) {
+  for (uint32_t i = 0; i < op->operands_count; i++)
+    if (maker_of(step->group, tt_cpu_root_of(m, op->operands[i]->number)) != NULL &&
+        !reads_inside(m, step->group, op->operands[i], count))
+      return true;
+  return false;
+}
+
 static bool may_merge(const tt_cpu_group *a, const tt_cpu_group *b) {
   return a->count == b->count && a->ops_count + b->ops_count < TT_CPU_GROUP_OPS &&
          (a->row == 0 || b->row == 0 || a->row == b->row);
@@ -104,7 +114,8 @@ static tt_error *find_group(tt_cpu_maker *m, const tt_hlo_op *op, tt_cpu_block *
   tt_cpu_step *step = NULL;
   for (uint32_t i = 0; i < op->operands_count; i++) {
     tt_cpu_step *other = operand_group(m, op->operands[i], block, count);
-    if (other == NULL || other == step || other->group->ops_count == TT_CPU_GROUP_OPS)
+    if (other == NULL || other == step || other->group->ops_count == TT_CPU_GROUP_OPS ||
+        must_follow(m, other, op, count))
       continue;
     if (step == NULL)
       step = other;
