@@ -72,6 +72,8 @@ TT_NODISCARD tt_error *tt_cpu_region_run(tt_cpu_run *run, const tt_hlo_region *r
 tt_hlo_code tt_cpu_region_binary(const tt_hlo_region *region);
 int64_t tt_cpu_replica(const tt_cpu_run *run);
 int64_t tt_cpu_partition(const tt_cpu_run *run);
+/* 0, 1, ...: how often this was asked in this run of the plan. */
+uint64_t tt_cpu_draw(tt_cpu_run *run);
 
 /* Calls `body(begin, end, user)` for parts of [0, count), perhaps on several threads at once, and
  * returns when all are done. `cost` is the work of one item in about nanoseconds: little work stays

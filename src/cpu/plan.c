@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/passes/expand.h"
 #include "cpu/plan_internal.h"
 
 static const tt_hlo_func *find_func(const tt_hlo_module *module, const char *name) {
@@ -105,6 +106,7 @@ tt_error *tt_cpu_plan_new_take(tt_hlo_module *module, tt_cpu_plan **out_plan) {
     return tt_error_no_memory(sizeof *plan);
   }
   plan->module = module;
+  TT_TRY(tt_cpu_expand_module(module));
   TT_TRY(make_body(plan, module->funcs, 0, &body));
   TT_TRY(fill_slots(plan));
   find_stash(plan);

@@ -155,6 +155,7 @@ typedef struct tt_cpu_stack {
   tt_cpu_chunk *chunks; /* the newest first */
   char *at;
   int64_t left;
+  uint64_t *draws; /* random numbers that the run has asked for; marks do not hold the count */
 } tt_cpu_stack;
 
 /* 64-byte aligned; NULL out of memory. */

@@ -52,6 +52,8 @@ tt_error *tt_cpu_no_scratch(const tt_hlo_op *op, int64_t size) {
 int64_t tt_cpu_replica(const tt_cpu_run *run) { return run->call->replica; }
 int64_t tt_cpu_partition(const tt_cpu_run *run) { return run->call->partition; }
 
+uint64_t tt_cpu_draw(tt_cpu_run *run) { return (*run->stack->draws)++; }
+
 /* The frame, the bases and the pointers of one activation. */
 static tt_error *open_frame(tt_cpu_run *run, const tt_cpu_body *body) {
   int64_t bases = (int64_t)body->bases * (int64_t)sizeof *run->bases;
@@ -119,7 +121,8 @@ static tt_error *run_stashed(const tt_cpu_plan *plan, const tt_cpu_call *call,
 
 tt_error *tt_cpu_plan_run(const tt_cpu_plan *plan, const tt_cpu_call *call) {
   _Alignas(TT_CPU_ALIGN) char local[LOCAL_SIZE];
-  tt_cpu_stack stack = {.at = local, .left = LOCAL_SIZE}, mark = stack;
+  uint64_t draws = 0;
+  tt_cpu_stack stack = {.at = local, .left = LOCAL_SIZE, .draws = &draws}, mark = stack;
   tt_error *err = plan->stash
                       ? run_stashed(plan, call, &stack)
                       : tt_cpu_body_run(plan->bodies, call, &stack, call->inputs, call->outputs);

@@ -56,6 +56,26 @@ static tt_error *convert_int(const item *p, tt_hlo_attr_kind kind) {
   return NULL;
 }
 
+/* Only epsilon is one. */
+static tt_error *convert_float(const item *p) {
+  tt_hlo_bc_head head;
+  uint32_t type = 0, pattern = 0;
+  int64_t bits = 0;
+  float value = 0;
+  tt_dtype dtype = TT_F32;
+  TT_RETURN_IF_ERROR(
+      tt_hlo_bc_open_vhlo(p->r, p->raw, TT_HLO_VHLO_FLOAT, p->property->name, &head));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_type_index(p->r, &head.fields, &type));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_element(p->r, head.at, type, &dtype));
+  TT_HLO_BC_CHECK(dtype == TT_F32, p->r, head.at, "%s: expected f32, got %s", p->property->name,
+                  tt_dtype_name(dtype));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_bits(p->r, &head.fields, 32, &bits));
+  pattern = (uint32_t)bits;
+  memcpy(&value, &pattern, sizeof value);
+  add(p, TT_HLO_ATTR_F32)->f64 = (double)value;
+  return NULL;
+}
+
 static tt_error *convert_bool(const item *p) {
   bool value = false;
   TT_RETURN_IF_ERROR(tt_hlo_bc_bool(p->r, p->raw, p->property->name, &value));
@@ -107,6 +127,8 @@ static unsigned enum_code(tt_hlo_attr_name name) {
       return TT_HLO_VHLO_FFT_TYPE;
     case TT_HLO_RNG_ALGORITHM:
       return TT_HLO_VHLO_RNG_ALGORITHM;
+    case TT_HLO_RNG_DISTRIBUTION:
+      return TT_HLO_VHLO_RNG_DISTRIBUTION;
     case TT_HLO_PRECISION_CONFIG:
       return TT_HLO_VHLO_PRECISION;
     default:
@@ -269,13 +291,41 @@ static tt_error *has_layouts(const item *p, bool *out_any) {
   return NULL;
 }
 
-/* One layout a value, minor to major; the IR has only the default. */
+/* `[dense<[0, 1]> : tensor<2xindex>, ...]` */
+static tt_error *layouts_text(const item *p) {
+  tt_hlo_bc_span items = {0};
+  size_t count = 0;
+  tt_bytes text = {0};
+  tt_error *err = NULL;
+  TT_RETURN_IF_ERROR(tt_hlo_bc_array(p->r, p->raw, p->property->name, &items, &count));
+  for (size_t i = 0; i < count; i++) {
+    uint32_t raw = 0;
+    tt_hlo_list order = {0};
+    size_t before = text.size;
+    TT_TRY(tt_hlo_bc_attr_index(p->r, &items, &raw));
+    TT_TRY(tt_hlo_bc_list(p->r, raw, p->property->name, &order, NULL));
+    tt_bytes_text(&text, i == 0 ? "[dense<" : ", dense<");
+    for (size_t k = 0; k < order.count; k++) {
+      tt_bytes_text(&text, k == 0 ? "[" : ", ");
+      tt_hlo_print_int(&text, order.items[k]);
+    }
+    tt_bytes_printf(&text, "%s> : tensor<%zuxindex>", order.count > 0 ? "]" : "", order.count);
+    TT_TRY(tt_hlo_bc_spend(p->r, p->made->at, text.size - before));
+  }
+  tt_bytes_text(&text, count == 0 ? "[]" : "]");
+  err = tt_hlo_bc_add_text(p->r, p->made, p->property->attr, &text);
+out:
+  tt_bytes_free(&text);
+  return err;
+}
+
+/* One layout a value, minor to major. Layouts other than the default stay text. */
 static tt_error *convert_layouts(const item *p) {
   const tt_hlo_op *op = p->made->op;
   bool results = p->property->attr == TT_HLO_RESULT_LAYOUTS;
   size_t values = results ? op->results_count : op->operands_count, count = 0;
   tt_hlo_bc_span items = {0};
-  bool any = false;
+  bool any = false, standard = true;
   TT_RETURN_IF_ERROR(has_layouts(p, &any));
   if (!any)
     return NULL;
@@ -289,12 +339,12 @@ static tt_error *convert_layouts(const item *p) {
     TT_RETURN_IF_ERROR(tt_hlo_bc_attr_index(p->r, &items, &raw));
     TT_RETURN_IF_ERROR(tt_hlo_bc_list(p->r, raw, p->property->name, &order, NULL));
     size_t rank = type->token ? 0 : (size_t)type->rank;
-    for (size_t k = 0; k < order.count || k < rank; k++)
-      if (order.count != rank || order.items[k] != (int64_t)(rank - 1 - k))
-        return tt_hlo_bc_fail(p->r, p->made->at, TT_UNIMPLEMENTED,
-                              "%s: %s: value %zu has another layout than the default",
-                              p->made->info->name, p->property->name, i);
+    standard = standard && order.count == rank;
+    for (size_t k = 0; k < order.count; k++)
+      standard = standard && order.items[k] == (int64_t)(rank - 1 - k);
   }
+  if (!standard)
+    return layouts_text(p);
   add(p, TT_HLO_ATTR_LAYOUTS);
   return NULL;
 }
@@ -319,6 +369,8 @@ static tt_error *convert_property(const item *p) {
     case TT_HLO_BC_I32:
     case TT_HLO_BC_I32_OMIT:
       return convert_int(p, TT_HLO_ATTR_I32);
+    case TT_HLO_BC_F32:
+      return convert_float(p);
     case TT_HLO_BC_BOOL:
     case TT_HLO_BC_BOOL_OMIT:
       return convert_bool(p);

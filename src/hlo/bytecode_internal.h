@@ -64,6 +64,7 @@ enum {
   TT_HLO_VHLO_ALIAS = 10,
   TT_HLO_VHLO_PRECISION = 11,
   TT_HLO_VHLO_RNG_ALGORITHM = 12,
+  TT_HLO_VHLO_RNG_DISTRIBUTION = 13,
   TT_HLO_VHLO_STRING = 14,
   TT_HLO_VHLO_TENSOR = 15,
   TT_HLO_VHLO_TRANSPOSE = 16,
@@ -107,6 +108,7 @@ typedef enum tt_hlo_bc_kind {
   TT_HLO_BC_I64,
   TT_HLO_BC_I32,
   TT_HLO_BC_I32_OMIT,
+  TT_HLO_BC_F32,
   TT_HLO_BC_BOOL,
   TT_HLO_BC_BOOL_OMIT,
   TT_HLO_BC_FALSE, /* true is UNIMPLEMENTED */
@@ -155,7 +157,9 @@ typedef enum tt_hlo_bc_action {
   TT_HLO_BC_MODULE,
   TT_HLO_BC_FUNC,
   TT_HLO_BC_IDENTITY, /* results are the operands: casts, hints about shardings */
-  TT_HLO_BC_SKIP
+  TT_HLO_BC_SKIP,
+  TT_HLO_BC_TUPLE,
+  TT_HLO_BC_TUPLE_ELEMENT
 } tt_hlo_bc_action;
 
 typedef struct tt_hlo_bc_name {

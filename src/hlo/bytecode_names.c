@@ -31,6 +31,8 @@ static const struct {
     {"builtin", "module", TT_HLO_BC_MODULE, false},
     {"builtin", "unrealized_conversion_cast", TT_HLO_BC_IDENTITY, false},
     {"vhlo", "func_v1", TT_HLO_BC_FUNC, false},
+    {"vhlo", "tuple_v1", TT_HLO_BC_TUPLE, false},
+    {"vhlo", "get_tuple_element_v1", TT_HLO_BC_TUPLE_ELEMENT, false},
     {"sdy", "mesh", TT_HLO_BC_SKIP, false},
     {"sdy", "sharding_group", TT_HLO_BC_SKIP, false},
     {"sdy", "sharding_constraint", TT_HLO_BC_IDENTITY, true},

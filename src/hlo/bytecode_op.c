@@ -103,15 +103,20 @@ static tt_error *read_operand(tt_hlo_bc *r, tt_hlo_bc_span *s, tt_hlo_value **ou
   return NULL;
 }
 
-static tt_error *read_operands(tt_hlo_bc *r, tt_hlo_bc_span *s, tt_hlo_op *op) {
+/* Operands, of which tuples are some only where `tuples` says so. */
+static tt_error *read_operands(tt_hlo_bc *r, tt_hlo_bc_span *s, bool tuples, tt_hlo_op *op) {
   size_t count = 0;
   TT_RETURN_IF_ERROR(tt_hlo_bc_count(r, s, "operands", &count));
   op->operands = tt_arena_array(r->arena, count, sizeof *op->operands);
   if (op->operands == NULL)
     return tt_error_no_memory(count * sizeof *op->operands);
   op->operands_count = (uint32_t)count;
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; i++) {
+    const uint8_t *at = s->at;
     TT_RETURN_IF_ERROR(read_operand(r, s, &op->operands[i]));
+    if (!tuples && tt_hlo_is_tuple(op->operands[i]))
+      return tt_hlo_bc_fail(r, at, TT_UNIMPLEMENTED, "a tuple as an operand");
+  }
   return NULL;
 }
 
@@ -158,7 +163,7 @@ static tt_error *read_values(tt_hlo_bc *r, tt_hlo_bc_span *s, const tt_hlo_bc_op
   if (head->mask & HAS_RESULTS)
     TT_RETURN_IF_ERROR(read_results(r, s, op));
   if (head->mask & HAS_OPERANDS)
-    TT_RETURN_IF_ERROR(read_operands(r, s, op));
+    TT_RETURN_IF_ERROR(read_operands(r, s, false, op));
   if (head->mask & HAS_SUCCESSORS)
     return tt_hlo_bc_fail(r, head->at, TT_UNIMPLEMENTED, "%s.%s: successors", head->name->dialect,
                           head->name->name);
@@ -262,6 +267,56 @@ static tt_error *read_table_op(tt_hlo_bc *r, tt_hlo_bc_span *s, const tt_hlo_bc_
   return read_regions(r, s, head, region, op);
 }
 
+/* The element that the property `index` names. */
+static tt_error *find_element(tt_hlo_bc *r, const tt_hlo_bc_op_head *head, const tt_hlo_op *op,
+                              tt_hlo_value **out_value) {
+  static const tt_hlo_bc_property names[] = {{TT_HLO_BC_PART, "index", TT_HLO_ATTR_NAME_COUNT},
+                                             {TT_HLO_BC_END, NULL, TT_HLO_ATTR_NAME_COUNT}};
+  uint32_t raw = 0;
+  int64_t index = 0;
+  TT_RETURN_IF_ERROR(tt_hlo_bc_properties(r, head, names, &raw));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_int(r, raw, "index", &index));
+  TT_HLO_BC_CHECK(op->operands_count == 1 && tt_hlo_is_tuple(op->operands[0]), r, head->at,
+                  "%s: expected a tuple", head->name->name);
+  const tt_hlo_tuple *tuple = (const void *)op->operands[0];
+  TT_HLO_BC_CHECK(index >= 0 && index < tuple->count, r, head->at,
+                  "%s: index %lld of a tuple of %u", head->name->name, (long long)index,
+                  tuple->count);
+  *out_value = tuple->items[index];
+  return NULL;
+}
+
+/* tuple and get_tuple_element: no operation is made, the one result is a tuple or a value of one.
+ */
+static tt_error *read_tuple_op(tt_hlo_bc *r, tt_hlo_bc_span *s, const tt_hlo_bc_op_head *head) {
+  tt_hlo_op op = {0};
+  size_t results = 0;
+  uint32_t index = 0;
+  tt_hlo_value *value = NULL;
+  const tt_hlo_type *type = NULL;
+  TT_HLO_BC_CHECK((head->mask & (HAS_SUCCESSORS | HAS_REGIONS)) == 0 && (head->mask & HAS_RESULTS),
+                  r, head->at, "%s: expected one result and no regions", head->name->name);
+  TT_RETURN_IF_ERROR(tt_hlo_bc_count(r, s, "results", &results));
+  TT_HLO_BC_CHECK(results == 1, r, head->at, "%s: expected one result, got %zu", head->name->name,
+                  results);
+  TT_RETURN_IF_ERROR(tt_hlo_bc_type_index(r, s, &index));
+  if (head->mask & HAS_OPERANDS)
+    TT_RETURN_IF_ERROR(read_operands(r, s, true, &op));
+  if (head->mask & HAS_USE_ORDER)
+    TT_RETURN_IF_ERROR(skip_use_orders(r, s, results));
+  if (head->name->action == TT_HLO_BC_TUPLE)
+    TT_RETURN_IF_ERROR(tt_hlo_tuple_new(r->arena, op.operands, op.operands_count, &value));
+  else
+    TT_RETURN_IF_ERROR(find_element(r, head, &op, &value));
+  if (!tt_hlo_is_tuple(value)) {
+    TT_RETURN_IF_ERROR(tt_hlo_bc_type(r, head->at, index, &type));
+    TT_HLO_BC_CHECK(tt_hlo_type_equal(type, &value->type), r, head->at,
+                    "%s: the element is %s, the result %s", head->name->name,
+                    TT_HLO_SHOW(&value->type), TT_HLO_SHOW(type));
+  }
+  return define(r, head->at, value);
+}
+
 static tt_error *read_op(tt_hlo_bc *r, tt_hlo_bc_span *s, tt_hlo_region *region) {
   tt_hlo_bc_op_head head;
   TT_RETURN_IF_ERROR(tt_hlo_bc_op_head_read(r, s, &head));
@@ -272,6 +327,8 @@ static tt_error *read_op(tt_hlo_bc *r, tt_hlo_bc_span *s, tt_hlo_region *region)
                           name->name);
   TT_HLO_BC_CHECK(name->action != TT_HLO_BC_MODULE && name->action != TT_HLO_BC_FUNC, r, head.at,
                   "%s.%s in a function", name->dialect, name->name);
+  if (name->action == TT_HLO_BC_TUPLE || name->action == TT_HLO_BC_TUPLE_ELEMENT)
+    return read_tuple_op(r, s, &head);
   tt_hlo_op *op = tt_arena_alloc(r->arena, sizeof *op);
   if (op == NULL)
     return tt_error_no_memory(sizeof *op);

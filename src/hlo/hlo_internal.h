@@ -139,6 +139,22 @@ TT_NODISCARD tt_error *tt_hlo_check_reducer(const tt_hlo_op *op, uint32_t i, con
 TT_NODISCARD tt_error *tt_hlo_check_comparator(const tt_hlo_op *op, uint32_t i, const char *what,
                                                tt_hlo_value *const *inputs, uint32_t n);
 
+/* ---- readers ---- */
+
+/* Tuples exist while a program is read only: one stands among the values as a value of this index,
+ * which no operation takes but those that make tuples and take them apart. */
+enum { TT_HLO_TUPLE_INDEX = INT32_MAX };
+typedef struct tt_hlo_tuple {
+  tt_hlo_value value;
+  uint32_t count;
+  tt_hlo_value **items; /* may be tuples */
+} tt_hlo_tuple;
+static inline bool tt_hlo_is_tuple(const tt_hlo_value *value) {
+  return value->index == TT_HLO_TUPLE_INDEX;
+}
+TT_NODISCARD tt_error *tt_hlo_tuple_new(tt_arena *arena, tt_hlo_value *const *items, uint32_t count,
+                                        tt_hlo_value **out_value);
+
 /* ---- text ---- */
 
 void tt_hlo_print_int(tt_bytes *text, int64_t value);

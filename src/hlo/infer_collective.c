@@ -26,6 +26,14 @@ static tt_error *check_unique(tt_arena *arena, const tt_hlo_op *op, const char *
   return NULL;
 }
 
+/* With a channel and without use_global_device_ids these ops' groups are of replicas, each with all
+ * of its partitions: how many those are, the op does not say. */
+static bool spans_partitions(const tt_hlo_op *op, const tt_hlo_attr *channel, bool global) {
+  bool by_both = op->code == TT_HLO_ALL_GATHER || op->code == TT_HLO_ALL_REDUCE ||
+                 op->code == TT_HLO_REDUCE_SCATTER;
+  return by_both && channel != NULL && channel->i64 > 0 && !global;
+}
+
 /* `*out_size` is the number of devices in a group; DYNAMIC when the program does not say. */
 static tt_error *check_groups(tt_arena *arena, const tt_hlo_op *op, int64_t *out_size) {
   const tt_hlo_attr *groups = NULL, *channel = NULL;
@@ -41,7 +49,7 @@ static tt_error *check_groups(tt_arena *arena, const tt_hlo_op *op, int64_t *out
   TT_HLO_CHECK(groups->columns > 0 && groups->i64s.count % (size_t)groups->columns == 0,
                "replica_groups: %zu numbers in rows of %lld", groups->i64s.count,
                (long long)groups->columns);
-  *out_size = groups->columns;
+  *out_size = spans_partitions(op, channel, global) ? TT_HLO_DYNAMIC : groups->columns;
   return check_unique(arena, op, "replica_groups", groups->i64s.items, groups->i64s.count, 1);
 }
 

@@ -115,11 +115,20 @@ tt_error *tt_hlo_infer_composite(tt_arena *arena, tt_hlo_op *op) {
   return NULL;
 }
 
-/* A layout list, when there, is one of layouts and stands beside the other. */
+static tt_error *want_layouts(const tt_hlo_op *op, tt_hlo_attr_name name,
+                              const tt_hlo_attr **out_attr) {
+  *out_attr = tt_hlo_op_attr(op, name);
+  if (*out_attr != NULL && (*out_attr)->kind == TT_HLO_ATTR_TEXT)
+    return NULL;
+  return tt_hlo_want_attr(op, name, TT_HLO_ATTR_LAYOUTS, out_attr);
+}
+
+/* A layout list, when there, is one of layouts and stands beside the other. Layouts other than the
+ * default are text: they say how the callee wants its memory, not what the values are. */
 static tt_error *check_layouts(const tt_hlo_op *op) {
   const tt_hlo_attr *operands = NULL, *results = NULL;
-  TT_RETURN_IF_ERROR(tt_hlo_want_attr(op, TT_HLO_OPERAND_LAYOUTS, TT_HLO_ATTR_LAYOUTS, &operands));
-  TT_RETURN_IF_ERROR(tt_hlo_want_attr(op, TT_HLO_RESULT_LAYOUTS, TT_HLO_ATTR_LAYOUTS, &results));
+  TT_RETURN_IF_ERROR(want_layouts(op, TT_HLO_OPERAND_LAYOUTS, &operands));
+  TT_RETURN_IF_ERROR(want_layouts(op, TT_HLO_RESULT_LAYOUTS, &results));
   TT_HLO_CHECK((operands == NULL) == (results == NULL),
                "operand_layouts and result_layouts: only one is there");
   return NULL;

@@ -84,3 +84,49 @@ tt_error *tt_hlo_infer_dynamic_reshape(tt_arena *arena, tt_hlo_op *op) {
                TT_HLO_SHOW(result));
   return NULL;
 }
+
+/* Attributes, and what depends on the padding, are checked when the padding is known. */
+tt_error *tt_hlo_infer_dynamic_conv(tt_arena *arena, tt_hlo_op *op) {
+  const tt_hlo_type *lhs = tt_hlo_operand(op, 0), *rhs = tt_hlo_operand(op, 1),
+                    *padding = tt_hlo_operand(op, 2), *result = &op->results[0].type;
+  const tt_hlo_attr *dims = NULL;
+  (void)arena;
+  TT_HLO_CHECK(lhs->rank >= 2 && lhs->rank == rhs->rank && lhs->rank == result->rank,
+               "ranks differ or are below 2: operands are %s and %s, the result %s",
+               TT_HLO_SHOW(lhs), TT_HLO_SHOW(rhs), TT_HLO_SHOW(result)); /* dynamic_conv_c1 */
+  TT_HLO_CHECK(padding->rank == 2 && tt_dtype_is_integer(padding->dtype) &&
+                   tt_hlo_dim_agrees(padding->dims[0], lhs->rank - 2) &&
+                   tt_hlo_dim_agrees(padding->dims[1], 2),
+               "padding: expected %lldx2 integers, got %s", (long long)lhs->rank - 2,
+               TT_HLO_SHOW(padding)); /* dynamic_conv_c4 */
+  return tt_hlo_need_attr(op, TT_HLO_DIMENSION_NUMBERS, TT_HLO_ATTR_CONV, &dims);
+}
+
+tt_error *tt_hlo_infer_real_dynamic_slice(tt_arena *arena, tt_hlo_op *op) {
+  static const char *const names[] = {"start_indices", "limit_indices", "strides"};
+  const tt_hlo_type *operand = tt_hlo_operand(op, 0), *result = &op->results[0].type;
+  (void)arena;
+  TT_RETURN_IF_ERROR(check_same_dtype(op));
+  TT_HLO_CHECK(result->rank == operand->rank, "ranks differ: operand is %s, result %s",
+               TT_HLO_SHOW(operand), TT_HLO_SHOW(result));
+  for (uint32_t i = 0; i < 3; i++)
+    TT_RETURN_IF_ERROR(tt_hlo_check_index_list(op, 1 + i, names[i], operand->rank));
+  return NULL;
+}
+
+tt_error *tt_hlo_infer_set_dimension_size(tt_arena *arena, tt_hlo_op *op) {
+  const tt_hlo_type *operand = tt_hlo_operand(op, 0), *result = &op->results[0].type;
+  int64_t axis = 0;
+  (void)arena;
+  TT_RETURN_IF_ERROR(check_same_dtype(op));
+  TT_RETURN_IF_ERROR(tt_hlo_check_scalar_index(op, 1, "size"));
+  TT_RETURN_IF_ERROR(tt_hlo_need_i64(op, TT_HLO_DIMENSION, &axis));
+  TT_HLO_CHECK(result->rank == operand->rank, "ranks differ: operand is %s, result %s",
+               TT_HLO_SHOW(operand), TT_HLO_SHOW(result));
+  TT_RETURN_IF_ERROR(tt_hlo_check_axis(op, "dimension", axis, operand->rank));
+  for (int32_t i = 0; i < operand->rank; i++)
+    TT_HLO_CHECK(i == axis || tt_hlo_dim_agrees(operand->dims[i], result->dims[i]),
+                 "dim %d: operand is %s, result %s", (int)i, TT_HLO_SHOW(operand),
+                 TT_HLO_SHOW(result));
+  return NULL;
+}

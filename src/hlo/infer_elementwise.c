@@ -117,7 +117,7 @@ tt_error *tt_hlo_infer_complex(tt_arena *arena, tt_hlo_op *op) {
   return NULL;
 }
 
-/* compare_c3 */
+/* compare_c3, and SIGNED for floats, which XLA takes for the usual order too. */
 static bool compare_type_fits(int64_t compare_type, tt_dtype_kind kind) {
   switch (kind) {
     case TT_KIND_SIGNED:
@@ -126,7 +126,8 @@ static bool compare_type_fits(int64_t compare_type, tt_dtype_kind kind) {
     case TT_KIND_UNSIGNED:
       return compare_type == TT_HLO_COMPARE_UNSIGNED;
     case TT_KIND_FLOAT:
-      return compare_type == TT_HLO_COMPARE_FLOAT || compare_type == TT_HLO_COMPARE_TOTALORDER;
+      return compare_type == TT_HLO_COMPARE_FLOAT || compare_type == TT_HLO_COMPARE_TOTALORDER ||
+             compare_type == TT_HLO_COMPARE_SIGNED;
     default:
       return compare_type == TT_HLO_COMPARE_FLOAT;
   }

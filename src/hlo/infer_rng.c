@@ -1,4 +1,4 @@
-/* rng_bit_generator. */
+/* rng and rng_bit_generator. */
 #include "hlo/hlo_internal.h"
 
 tt_error *tt_hlo_infer_rng_bit_generator(tt_arena *arena, tt_hlo_op *op) {
@@ -21,4 +21,22 @@ tt_error *tt_hlo_infer_rng_bit_generator(tt_arena *arena, tt_hlo_op *op) {
   TT_HLO_CHECK(bits->dtype != TT_PRED && !tt_dtype_is_complex(bits->dtype),
                "output: expected integers or floats, got %s", TT_HLO_SHOW(bits));
   return NULL;
+}
+
+/* The result has the dims that `shape` holds, which the run may know only. */
+tt_error *tt_hlo_infer_rng(tt_arena *arena, tt_hlo_op *op) {
+  const tt_hlo_type *a = tt_hlo_operand(op, 0), *b = tt_hlo_operand(op, 1),
+                    *result = &op->results[0].type;
+  int64_t distribution = 0;
+  (void)arena;
+  TT_RETURN_IF_ERROR(tt_hlo_need_enum(op, TT_HLO_RNG_DISTRIBUTION, &distribution)); /* rng_i4 */
+  TT_HLO_CHECK(distribution != TT_HLO_DISTRIBUTION_INVALID, "rng_distribution is INVALID");
+  TT_HLO_CHECK(a->rank == 0 && b->rank == 0 && a->dtype == b->dtype && a->dtype == result->dtype,
+               "expected scalars of the result's element type, got %s and %s for %s",
+               TT_HLO_SHOW(a), TT_HLO_SHOW(b), TT_HLO_SHOW(result)); /* rng_i1, _i2, rng_c1 */
+  TT_HLO_CHECK(!tt_dtype_is_complex(a->dtype), "expected integers, i1 or floats, got %s",
+               TT_HLO_SHOW(a));
+  TT_HLO_CHECK(distribution != TT_HLO_NORMAL || tt_dtype_is_float(a->dtype),
+               "NORMAL: expected floats, got %s", TT_HLO_SHOW(a)); /* rng_c2 */
+  return tt_hlo_check_index_list(op, 2, "shape", result->rank);    /* rng_i3, rng_c3 */
 }

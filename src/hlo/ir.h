@@ -165,6 +165,11 @@ typedef enum tt_hlo_fft_type {
   TT_HLO_FFT_IRFFT
 } tt_hlo_fft_type;
 typedef enum tt_hlo_rng { TT_HLO_RNG_DEFAULT, TT_HLO_RNG_THREE_FRY, TT_HLO_RNG_PHILOX } tt_hlo_rng;
+typedef enum tt_hlo_distribution {
+  TT_HLO_DISTRIBUTION_INVALID,
+  TT_HLO_UNIFORM,
+  TT_HLO_NORMAL
+} tt_hlo_distribution;
 typedef enum tt_hlo_transpose_kind {
   TT_HLO_TRANSPOSE_INVALID,
   TT_HLO_NO_TRANSPOSE,

@@ -58,6 +58,7 @@ const tt_hlo_enum_info tt_hlo_enums[TT_HLO_ATTR_NAME_COUNT] = {
     [TT_HLO_PRECISION_CONFIG] = {"precision", {"DEFAULT", "HIGH", "HIGHEST"}, 3},
     [TT_HLO_FFT_TYPE] = {"fft_type", {"FFT", "IFFT", "RFFT", "IRFFT"}, 4},
     [TT_HLO_RNG_ALGORITHM] = {"rng_algorithm", {"DEFAULT", "THREE_FRY", "PHILOX"}, 3},
+    [TT_HLO_RNG_DISTRIBUTION] = {"rng_distribution", {"INVALID", "UNIFORM", "NORMAL"}, 3},
     [TT_HLO_TRANSPOSE_A] = {"transpose",
                             {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"},
                             4},

@@ -102,6 +102,7 @@ static tt_error *parse_hash(tt_hlo_parser *p, tt_hlo_parsed *out_value) {
     const char *name;
     tt_error *(*parse)(tt_hlo_parser *p, tt_hlo_attr *out_attr);
   } known[] = {{"stablehlo", parse_enum},
+               {"chlo", parse_enum},
                {"stablehlo.dot", tt_hlo_parse_dot},
                {"stablehlo.conv", tt_hlo_parse_conv},
                {"stablehlo.gather", tt_hlo_parse_gather},

@@ -136,10 +136,12 @@ static void spread_bits(char *data, int64_t count) {
     data[i] = (char)((unsigned char)data[i / 8] >> (i % 8) & 1);
 }
 
-/* i1 has fewer values than its byte. */
-static void clean_bools(const dense *d, size_t size) {
-  for (size_t i = 0; i < size && d->type->dtype == TT_PRED; i++)
-    d->out[i] = d->out[i] != 0;
+/* i1 and the 4-bit types have fewer values than their byte. */
+static void clean_narrow(const dense *d, size_t size) {
+  if (tt_dtypes[d->type->dtype].bits >= 8)
+    return;
+  for (size_t i = 0; i < size; i++)
+    d->out[i] = d->type->dtype == TT_PRED ? d->out[i] != 0 : d->out[i] & 0xf;
 }
 
 /* ---- the whole ---- */
@@ -166,7 +168,7 @@ static tt_error *parse_hex_elements(dense *d, tt_hlo_slice content, int64_t coun
   TT_RETURN_IF_ERROR(parse_hex(d, size));
   if (bits)
     spread_bits(d->out, count);
-  clean_bools(d, bits ? (size_t)count : size);
+  clean_narrow(d, bits ? (size_t)count : size);
   return NULL;
 }
 

@@ -30,6 +30,7 @@ static const form forms[TT_HLO_OP_COUNT] = {
     [TT_HLO_CUSTOM_CALL] = {"S(*)", {TT_HLO_CALL_TARGET_NAME}},
     [TT_HLO_DOT_GENERAL] = {"%, %, D", {0}},
     [TT_HLO_DYNAMIC_BROADCAST_IN_DIM] = {"%, %, dims = L", {TT_HLO_BROADCAST_DIMENSIONS}},
+    [TT_HLO_DYNAMIC_CONV] = {"(*) dim_numbers = C, window = {W}", {0}},
     [TT_HLO_DYNAMIC_IOTA] = {"%, dim = N", {TT_HLO_IOTA_DIMENSION}},
     [TT_HLO_DYNAMIC_PAD] = {"*", {0}},
     [TT_HLO_DYNAMIC_RESHAPE] = {"%, %", {0}},
@@ -42,15 +43,19 @@ static const form forms[TT_HLO_OP_COUNT] = {
     [TT_HLO_PAD] = {"%, %, low = L, high = L, interior = L",
                     {TT_HLO_EDGE_PADDING_LOW, TT_HLO_EDGE_PADDING_HIGH, TT_HLO_INTERIOR_PADDING}},
     [TT_HLO_PARTITION_ID] = {"", {0}},
+    [TT_HLO_REAL_DYNAMIC_SLICE] = {"*", {0}},
     [TT_HLO_REDUCE_PRECISION] = {"%, format = M", {0}},
     [TT_HLO_REPLICA_ID] = {"", {0}},
     [TT_HLO_RESHAPE] = {"%", {0}},
     [TT_HLO_RETURN] = {"*", {0}},
     [TT_HLO_REVERSE] = {"%, dims = L", {TT_HLO_DIMENSIONS}},
+    [TT_HLO_RNG] = {"%, %, %, distribution = E", {TT_HLO_RNG_DISTRIBUTION}},
     [TT_HLO_RNG_BIT_GENERATOR] = {"%, algorithm = E", {TT_HLO_RNG_ALGORITHM}},
     [TT_HLO_SELECT] = {"%, %, %", {0}},
+    [TT_HLO_SET_DIMENSION_SIZE] = {"%, %, dim = N", {TT_HLO_DIMENSION}},
     [TT_HLO_SLICE] = {"% R", {0}},
     [TT_HLO_TRANSPOSE] = {"%, dims = L", {TT_HLO_PERMUTATION}},
+    [TT_HLO_CHLO_BROADCAST_SELECT] = {"%, %, %", {0}},
     [TT_HLO_CHLO_TOP_K] = {"(%, k = N?, is_stable = B.)", {TT_HLO_K, TT_HLO_IS_STABLE}},
 };
 
@@ -109,7 +114,7 @@ static tt_error *parse_list_pair(tt_hlo_parser *p, tt_hlo_list *out_left, tt_hlo
 }
 
 /* `[DEFAULT, HIGH]` */
-static tt_error *parse_precision(tt_hlo_parser *p) {
+tt_error *tt_hlo_parse_precision(tt_hlo_parser *p) {
   tt_hlo_attr attr = {.name = TT_HLO_PRECISION_CONFIG, .kind = TT_HLO_ATTR_ENUMS};
   size_t height = p->numbers.size;
   TT_RETURN_IF_ERROR(tt_hlo_parse_expect(p, '='));
@@ -165,7 +170,7 @@ static tt_error *parse_dot(tt_hlo_parser *p) {
   TT_RETURN_IF_ERROR(parse_list_pair(p, &dims->lhs_contract, &dims->rhs_contract));
   while (tt_hlo_parse_take(p, ',')) {
     if (tt_hlo_parse_take_word(p, "precision"))
-      TT_RETURN_IF_ERROR(parse_precision(p));
+      TT_RETURN_IF_ERROR(tt_hlo_parse_precision(p));
     else if (tt_hlo_parse_take_word(p, "algorithm"))
       TT_RETURN_IF_ERROR(parse_algorithm(p));
     else
@@ -370,8 +375,10 @@ static const form *find_form(const tt_hlo_draft *draft) {
   const form *f = &forms[draft->code];
   if (f->text != NULL)
     return f;
-  bool simple =
-      (info->traits & TT_HLO_ELEMENTWISE) != 0 && info->operands >= 1 && info->operands <= 2;
+  bool broadcasts =
+      draft->code >= TT_HLO_CHLO_BROADCAST_ADD && draft->code <= TT_HLO_CHLO_BROADCAST_ZETA;
+  bool simple = ((info->traits & TT_HLO_ELEMENTWISE) != 0 || broadcasts) && info->operands >= 1 &&
+                info->operands <= 2;
   return simple ? &elementwise[info->operands - 1] : NULL;
 }
 

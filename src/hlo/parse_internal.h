@@ -104,6 +104,7 @@ typedef struct tt_hlo_parse_later {
 typedef struct tt_hlo_draft {
   tt_hlo_code code;
   bool call;      /* a func.call, of which a composite is made */
+  bool dot;       /* a stablehlo.dot, of which a dot_general is made */
   const char *at; /* its name, for messages */
   size_t operands, attrs, types, regions, packs;
 } tt_hlo_draft;
@@ -279,6 +280,17 @@ static inline tt_hlo_value **tt_hlo_draft_operand(const tt_hlo_parser *p,
   return (tt_hlo_value **)(void *)(p->operands.data + draft->operands);
 }
 
+/* ---- parse_legacy.c: operations that the IR says in another way ---- */
+
+/* stablehlo.tuple and get_tuple_element, of which no operation is made; false for other names. */
+bool tt_hlo_parse_is_tuple_op(tt_hlo_slice name);
+TT_NODISCARD tt_error *tt_hlo_parse_tuple_op(tt_hlo_parser *p, const tt_hlo_draft *draft,
+                                             tt_hlo_slice name, bool generic);
+/* `%lhs, %rhs, precision = [...]` of a dot. */
+TT_NODISCARD tt_error *tt_hlo_parse_dot_form(tt_hlo_parser *p, tt_hlo_draft *draft);
+/* The axes that a dot contracts, once its operands are known. */
+TT_NODISCARD tt_error *tt_hlo_parse_dot_axes(tt_hlo_parser *p, const tt_hlo_draft *draft);
+
 /* ---- parse_signature.c ---- */
 
 /* `: types`, which gives the result types and checks those of the operands. */
@@ -306,6 +318,8 @@ TT_NODISCARD tt_error *tt_hlo_parse_reduce(tt_hlo_parser *p, tt_hlo_draft *draft
 
 /* ---- parse_form.c ---- */
 
+/* `= [DEFAULT, HIGH]` behind precision. */
+TT_NODISCARD tt_error *tt_hlo_parse_precision(tt_hlo_parser *p);
 /* An operation as StableHLO's printer writes it, behind its name. */
 TT_NODISCARD tt_error *tt_hlo_parse_form(tt_hlo_parser *p, tt_hlo_draft *draft);
 

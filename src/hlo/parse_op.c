@@ -5,7 +5,11 @@
 
 tt_error *tt_hlo_parse_operand(tt_hlo_parser *p) {
   tt_hlo_value *value = NULL;
+  tt_hlo_parse_peek(p);
+  const char *at = p->at;
   TT_RETURN_IF_ERROR(tt_hlo_parse_use(p, &value));
+  if (tt_hlo_is_tuple(value))
+    return tt_hlo_parse_fail(p, at, TT_UNIMPLEMENTED, "a tuple as an operand");
   tt_bytes_append(&p->operands, &value, sizeof(tt_hlo_value *));
   return p->operands.failed ? tt_hlo_parse_no_memory(p) : NULL;
 }
@@ -44,16 +48,17 @@ static tt_error *parse_packs(tt_hlo_parser *p) {
 
 /* ---- the name ---- */
 
-/* Operations that have another name in text than here. chlo.tan is older than stablehlo.tan, and
- * create_token than after_all without operands. */
+/* Operations that have another name in text than here. chlo.tan is older than stablehlo.tan,
+ * chlo.constant than stablehlo.constant, and create_token than after_all without operands. */
 static const struct {
   const char *name;
   tt_hlo_code code;
   bool call;
 } other_names[] = {
-    {"func.return", TT_HLO_RETURN, false}, {"return", TT_HLO_RETURN, false},
-    {"func.call", TT_HLO_COMPOSITE, true}, {"call", TT_HLO_COMPOSITE, true},
-    {"chlo.tan", TT_HLO_TAN, false},       {"stablehlo.create_token", TT_HLO_AFTER_ALL, false}};
+    {"func.return", TT_HLO_RETURN, false},    {"return", TT_HLO_RETURN, false},
+    {"func.call", TT_HLO_COMPOSITE, true},    {"call", TT_HLO_COMPOSITE, true},
+    {"chlo.tan", TT_HLO_TAN, false},          {"stablehlo.create_token", TT_HLO_AFTER_ALL, false},
+    {"chlo.constant", TT_HLO_CONSTANT, false}};
 
 static tt_error *find_code(tt_hlo_parser *p, tt_hlo_slice name, tt_hlo_draft *draft) {
   int size = (int)(name.size > 64 ? 64 : name.size);
@@ -63,6 +68,10 @@ static tt_error *find_code(tt_hlo_parser *p, tt_hlo_slice name, tt_hlo_draft *dr
       code = (int)other_names[i].code;
       draft->call = other_names[i].call;
     }
+  if (code < 0 && tt_hlo_slice_is(name, "stablehlo.dot")) {
+    code = TT_HLO_DOT_GENERAL;
+    draft->dot = true;
+  }
   if (code < 0 && memchr(name.text, '.', name.size) == NULL)
     return tt_hlo_parse_fail(p, name.text, TT_INVALID_ARGUMENT, "expected an operation, got '%.*s'",
                              size, name.text);
@@ -185,13 +194,19 @@ tt_error *tt_hlo_parse_op(tt_hlo_parser *p) {
     return tt_hlo_parse_expected(p, "an operation");
   if (!generic && tt_hlo_slice_is(name, "sdy.sharding_constraint"))
     return parse_constraint(p, &draft);
+  if (tt_hlo_parse_is_tuple_op(name))
+    return tt_hlo_parse_tuple_op(p, &draft, name, generic);
   TT_RETURN_IF_ERROR(find_code(p, name, &draft));
   if (generic)
     TT_RETURN_IF_ERROR(parse_generic(p, &draft));
   else if (draft.call)
     TT_RETURN_IF_ERROR(parse_call(p, &draft));
+  else if (draft.dot)
+    TT_RETURN_IF_ERROR(tt_hlo_parse_dot_form(p, &draft));
   else
     TT_RETURN_IF_ERROR(tt_hlo_parse_form(p, &draft));
+  if (draft.dot)
+    TT_RETURN_IF_ERROR(tt_hlo_parse_dot_axes(p, &draft));
   TT_RETURN_IF_ERROR(tt_hlo_parse_some_location(p, &place));
   return tt_hlo_parse_link(p, &draft, place);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/kernels/rng.h"
 
 typedef struct rng_job {
   uint64_t key, low, high; /* the counter's halves */
@@ -15,7 +16,7 @@ typedef struct rng_job {
   int64_t outer, split, half, inner; /* threefry: see split_shape */
 } rng_job;
 
-static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
+void tt_cpu_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]) {
   uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
   uint32_t k0 = key[0], k1 = key[1];
   for (int round = 0; round < 10; round++) {
@@ -64,7 +65,7 @@ static void philox_part(int64_t begin, int64_t end, void *user) {
     uint64_t low = j->low + (uint64_t)i, high = j->high + (low < j->low);
     uint32_t counter[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high,
                            (uint32_t)(high >> 32)};
-    philox(counter, key, words);
+    tt_cpu_philox(counter, key, words);
     for (int64_t k = 0; j->bytes == 8 && k < 2 && 2 * i + k < j->count; k++)
       memcpy(j->out + (2 * i + k) * 8, &words[2 * k], 8);
     for (int64_t k = 0; j->bytes < 8 && k < 4 && 4 * i + k < j->count; k++)
