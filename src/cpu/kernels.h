@@ -8,7 +8,6 @@
 #include "cpu/kernels.def"
 #undef X
 
-tt_error *tt_cpu_check_bitcast(const tt_hlo_op *op);
 tt_error *tt_cpu_check_rng(const tt_hlo_op *op);
 tt_error *tt_cpu_check_collective(const tt_hlo_op *op);
 tt_error *tt_cpu_check_permute(const tt_hlo_op *op);

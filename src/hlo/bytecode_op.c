@@ -205,7 +205,7 @@ static tt_error *read_regions(tt_hlo_bc *r, tt_hlo_bc_span *s, const tt_hlo_bc_o
   TT_RETURN_IF_ERROR(tt_hlo_bc_regions_open(r, s, head, &count, &isolated, &body));
   if (count == 0)
     return NULL;
-  if ((tt_hlo_ops[op->code].traits & TT_HLO_REGIONS) == 0)
+  if ((tt_hlo_ops[op->code].traits & TT_HLO_REGIONS) == 0 && op->code != TT_HLO_COMPOSITE)
     return tt_hlo_bc_fail(r, head->at, TT_UNIMPLEMENTED, "%s with regions", head->name->name);
   op->regions = tt_arena_array(r->arena, count, sizeof *op->regions);
   if (op->regions == NULL)
@@ -214,6 +214,8 @@ static tt_error *read_regions(tt_hlo_bc *r, tt_hlo_bc_span *s, const tt_hlo_bc_o
   for (size_t i = 0; i < count; i++)
     TT_RETURN_IF_ERROR(
         tt_hlo_bc_region(r, body.at != NULL ? &body : s, isolated, outer, &op->regions[i]));
+  if (op->code == TT_HLO_COMPOSITE) /* its decomposition says all that they do */
+    op->regions_count = 0;
   return body.at != NULL ? tt_hlo_bc_end(r, &body, "regions") : NULL;
 }
 

@@ -225,6 +225,22 @@ static tt_error *write_vhlo(writer *w, uint32_t attr, const tt_hlo_bc_head *head
   }
 }
 
+/* MLIR's own, in attributes that JAX gives to composites. What has no meaning here stands as a
+ * string that says so. */
+static tt_error *write_other(writer *w, uint32_t attr, const tt_hlo_bc_head *head) {
+  bool builtin = head->dialect == TT_HLO_BC_BUILTIN;
+  if (builtin && head->code == TT_HLO_BUILTIN_ARRAY)
+    return write_array(w, attr);
+  if (builtin && head->code == TT_HLO_BUILTIN_DICT)
+    return write_dict(w, attr);
+  if (builtin && head->code == TT_HLO_BUILTIN_STRING)
+    return write_string(w, attr);
+  if (builtin && head->code == TT_HLO_BUILTIN_INTEGER)
+    return write_int(w, attr, head);
+  tt_hlo_print_string(w->text, "an attribute of another dialect");
+  return NULL;
+}
+
 /* Attributes refer to each other as they like, also in circles: the depth ends those, and what is
  * spent what repeats itself. */
 static tt_error *write_attr(writer *w, uint32_t attr) {
@@ -234,11 +250,11 @@ static tt_error *write_attr(writer *w, uint32_t attr) {
                   TEXT_DEPTH);
   /* One for each visit, so that no walk is free of charge. */
   TT_RETURN_IF_ERROR(tt_hlo_bc_spend(w->r, head.at, 1));
-  if (head.dialect != TT_HLO_BC_VHLO)
-    return tt_hlo_bc_fail(w->r, head.at, TT_UNIMPLEMENTED,
-                          "attribute of another dialect in one of VHLO's");
   w->depth++;
-  TT_RETURN_IF_ERROR(write_vhlo(w, attr, &head));
+  if (head.dialect == TT_HLO_BC_VHLO)
+    TT_RETURN_IF_ERROR(write_vhlo(w, attr, &head));
+  else
+    TT_RETURN_IF_ERROR(write_other(w, attr, &head));
   w->depth--;
   size_t more = w->text->size - w->charged;
   w->charged = w->text->size;

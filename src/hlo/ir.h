@@ -211,6 +211,7 @@ struct tt_hlo_func {
   tt_hlo_region *body;
   tt_hlo_param *params; /* [body->args_count] */
   tt_hlo_func *next;
+  uint32_t mark; /* scratch of passes */
 };
 
 typedef struct tt_hlo_module {

@@ -93,6 +93,8 @@ static tt_error *parse_iterated(tt_hlo_parser *p) {
   TT_RETURN_IF_ERROR(tt_hlo_parse_suffix(p, "a name behind %", &arg.name));
   TT_RETURN_IF_ERROR(tt_hlo_parse_expect(p, '='));
   TT_RETURN_IF_ERROR(tt_hlo_parse_use(p, &value));
+  if (tt_hlo_is_tuple(value))
+    return tt_hlo_parse_fail(p, p->at, TT_UNIMPLEMENTED, "a tuple as an operand");
   arg.type = value->type;
   tt_bytes_append(&p->args, &arg, sizeof arg);
   tt_bytes_append(&p->operands, &value, sizeof(tt_hlo_value *));

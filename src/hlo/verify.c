@@ -210,6 +210,47 @@ static tt_error *clear_numbers(tt_hlo_region *region, int depth) {
   return NULL;
 }
 
+/* ---- calls ---- */
+
+enum { UNSEEN, OPEN, DONE };
+
+static tt_error *visit_func(verifier *v, tt_hlo_func *func);
+
+static tt_error *visit_region(verifier *v, const tt_hlo_region *region) {
+  for (const tt_hlo_op *op = region->first; op != NULL; op = op->next) {
+    if (op->code == TT_HLO_COMPOSITE)
+      TT_RETURN_IF_ERROR(visit_func(
+          v, (tt_hlo_func *)find_func(v->module, tt_hlo_op_attr(op, TT_HLO_DECOMPOSITION)->text)));
+    for (uint32_t i = 0; i < op->regions_count; i++)
+      TT_RETURN_IF_ERROR(visit_region(v, op->regions[i]));
+  }
+  return NULL;
+}
+
+/* Calls and composites lead to no function again that is waiting for them. */
+static tt_error *visit_func(verifier *v, tt_hlo_func *func) {
+  if (func->mark == DONE)
+    return NULL;
+  if (func->mark == OPEN)
+    return tt_error_new(TT_INVALID_ARGUMENT, "@%s calls itself", func->name);
+  if (++v->depth > DEPTH_MAX)
+    return tt_error_new(TT_INVALID_ARGUMENT, "@%s: calls are nested deeper than %d", func->name,
+                        DEPTH_MAX);
+  func->mark = OPEN;
+  TT_RETURN_IF_ERROR(visit_region(v, func->body));
+  func->mark = DONE;
+  v->depth--;
+  return NULL;
+}
+
+static tt_error *verify_calls(verifier *v) {
+  for (tt_hlo_func *func = v->module->funcs; func != NULL; func = func->next)
+    func->mark = UNSEEN;
+  for (tt_hlo_func *func = v->module->funcs; func != NULL; func = func->next)
+    TT_RETURN_IF_ERROR(visit_func(v, func));
+  return NULL;
+}
+
 tt_error *tt_hlo_module_verify(tt_hlo_module *module) {
   verifier v = {.module = module};
   tt_error *err = NULL;
@@ -224,6 +265,8 @@ tt_error *tt_hlo_module_verify(tt_hlo_module *module) {
       TT_TRY(clear_numbers(func->body, 1));
   for (tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
     TT_TRY(verify_func(&v, func));
+  v.depth = 0;
+  TT_TRY(verify_calls(&v));
 out:
   tt_arena_reset(&v.scratch);
   return err;

@@ -101,8 +101,8 @@ BINARY(next_f16, uint16_t, uint16_t,
   static F reduce_##name(F value, int64_t exponent_bits, int64_t mantissa_bits) {   \
     U bits, sign = (U)1 << (mantissa + exponent);                                   \
     memcpy(&bits, &value, sizeof bits);                                             \
-    if (value != value)                                                             \
-      return value;                                                                 \
+    if (value != value) /* without a mantissa there is no NaN */                    \
+      return mantissa_bits == 0 ? (F)INFINITY : value;                              \
     if (mantissa_bits < mantissa) {                                                 \
       int shift = mantissa - (int)mantissa_bits;                                    \
       bits += ((U)1 << (shift - 1)) - 1 + (bits >> shift & 1);                      \
@@ -185,6 +185,10 @@ BITS(uint64_t, uint64_t, u64, 64)
 /* 4 bits, of which the upper half of the byte may be anything. */
 UNARY(popcnt_4, uint8_t, uint8_t, __builtin_popcount(x & 0xfU))
 UNARY(clz_4, uint8_t, uint8_t, (x & 0xf) == 0 ? 4 : __builtin_clz(x & 0xfU) - 28)
+BINARY(sar_u4, uint8_t, uint8_t,
+       (x & 8) == 0    ? ((y & 0xf) < 4 ? (x & 0xf) >> (y & 3) : 0)
+       : (y & 0xf) < 4 ? ((x | 0xf0) >> (y & 3)) & 0xf
+                       : 0xf)
 BINARY(shr_4, uint8_t, uint8_t, (y & 0xf) < 4 ? (x & 0xf) >> (y & 3) : 0)
 
 /* ---- complex, in double ---- */
@@ -400,7 +404,7 @@ const tt_cpu_loop_table tt_cpu_loops_slow = {
             [TT_HLO_REMAINDER] = {INTEGER_OPS(remainder), [TT_F32] = fmod_f32, [TT_F64] = fmod_f64},
             [TT_HLO_POWER] = {INTEGER_OPS(power), [TT_F32] = power_f32, [TT_F64] = power_f64,
                               [TT_C64] = power_c64, [TT_C128] = power_c128},
-            [TT_HLO_SHIFT_RIGHT_ARITHMETIC] = {INTEGER_OPS(sar)},
+            [TT_HLO_SHIFT_RIGHT_ARITHMETIC] = {INTEGER_OPS(sar), [TT_U4] = sar_u4},
             [TT_HLO_POPCNT] = {INTEGER_OPS(popcnt), [TT_S4] = popcnt_4, [TT_U4] = popcnt_4},
             [TT_HLO_SHIFT_RIGHT_LOGICAL] = {[TT_S4] = shr_4, [TT_U4] = shr_4},
             [TT_HLO_COUNT_LEADING_ZEROS] = {INTEGER_OPS(clz), [TT_S4] = clz_4, [TT_U4] = clz_4}},

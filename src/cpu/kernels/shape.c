@@ -177,15 +177,30 @@ tt_error *tt_cpu_kernel_iota(const tt_cpu_args *args) {
   return NULL;
 }
 
-/* Only the forms between 4-bit elements and wider ones come here: an element of 4 bits is a byte.
- */
-tt_error *tt_cpu_check_bitcast(const tt_hlo_op *op) {
-  return tt_error_new(TT_UNIMPLEMENTED, "stablehlo.bitcast_convert is not implemented for %s to %s",
-                      tt_dtype_name(op->operands[0]->type.dtype),
-                      tt_dtype_name(op->results[0].type.dtype));
+/* Only the forms between elements of 1 or 4 bits, each a byte, and wider ones come here. The lowest
+ * bits of the wide element are the first narrow one. */
+tt_error *tt_cpu_kernel_bitcast(const tt_cpu_args *args) {
+  tt_dtype from = operand(args, 0)->dtype, to = result(args)->dtype;
+  bool splits = tt_dtypes[from].bits > tt_dtypes[to].bits;
+  tt_dtype wide = splits ? from : to, narrow = splits ? to : from;
+  int bits = tt_dtypes[narrow].bits, parts = tt_dtypes[wide].bits / bits;
+  int64_t count = tt_cpu_count(splits ? operand(args, 0) : result(args));
+  int64_t bytes = tt_dtype_bytes(wide);
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t word = 0;
+    const uint8_t *in = (const uint8_t *)args->in[0] + i * (splits ? bytes : parts);
+    uint8_t *out = (uint8_t *)args->out[0] + i * (splits ? parts : bytes);
+    if (splits)
+      memcpy(&word, in, (size_t)bytes);
+    for (int k = 0; k < parts && splits; k++)
+      out[k] = (uint8_t)(word >> (k * bits) & ((1U << bits) - 1));
+    for (int k = 0; k < parts && !splits; k++)
+      word |= (uint64_t)(in[k] & ((1U << bits) - 1)) << (k * bits);
+    if (!splits)
+      memcpy(out, &word, (size_t)bytes);
+  }
+  return NULL;
 }
-
-tt_error *tt_cpu_kernel_bitcast(const tt_cpu_args *args) { return tt_cpu_check_bitcast(args->op); }
 
 tt_error *tt_cpu_kernel_dimension_size(const tt_cpu_args *args) {
   int64_t axis = tt_cpu_attr_i64(args->op, TT_HLO_DIMENSION, 0);

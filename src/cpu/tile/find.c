@@ -42,6 +42,8 @@ tt_dtype tt_cpu_compute_dtype(tt_hlo_code code, tt_dtype dtype) {
     return dtype;
   bool counts_bits = code == TT_HLO_POPCNT || code == TT_HLO_COUNT_LEADING_ZEROS ||
                      code == TT_HLO_SHIFT_RIGHT_LOGICAL;
+  if (dtype == TT_U4 && code == TT_HLO_SHIFT_RIGHT_ARITHMETIC) /* bit 3 is the sign */
+    return dtype;
   if (tt_dtypes[dtype].bits == 4 && tt_dtype_is_integer(dtype) && counts_bits)
     return dtype;
   if (dtype == TT_S4)
