@@ -147,6 +147,8 @@ static tt_error *read_func(tt_hlo_bc *r, tt_hlo_bc_span *s, const tt_hlo_bc_op_h
   TT_RETURN_IF_ERROR(tt_hlo_bc_properties(r, head, names, attrs));
   TT_RETURN_IF_ERROR(tt_hlo_bc_text(r, attrs[3], "sym_name", &func->name));
   TT_RETURN_IF_ERROR(read_body(r, s, head, &func->body));
+  if (func->body == NULL)
+    return NULL;
   TT_RETURN_IF_ERROR(read_params(r, attrs[0], func));
   append_func(r->module, func);
   return NULL;

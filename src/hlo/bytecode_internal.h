@@ -379,7 +379,7 @@ TT_NODISCARD tt_error *tt_hlo_bc_properties(const tt_hlo_bc *r, const tt_hlo_bc_
 TT_NODISCARD tt_error *tt_hlo_bc_regions_open(tt_hlo_bc *r, tt_hlo_bc_span *s,
                                               const tt_hlo_bc_op_head *head, size_t *out_count,
                                               bool *out_isolated, tt_hlo_bc_span *out_body);
-/* A region with one block. */
+/* A region with one block; NULL where a function has none. */
 TT_NODISCARD tt_error *tt_hlo_bc_region(tt_hlo_bc *r, tt_hlo_bc_span *s, bool isolated,
                                         tt_hlo_region *outer, tt_hlo_region **out_region);
 /* The whole IR section. */

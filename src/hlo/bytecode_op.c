@@ -418,6 +418,9 @@ tt_error *tt_hlo_bc_region(tt_hlo_bc *r, tt_hlo_bc_span *s, bool isolated, tt_hl
   TT_HLO_BC_CHECK(r->depth < TT_HLO_BC_DEPTH, r, at, "regions are nested deeper than %d",
                   TT_HLO_BC_DEPTH);
   TT_RETURN_IF_ERROR(tt_hlo_bc_varint(r, s, &blocks));
+  *out_region = NULL;
+  if (blocks == 0 && outer == NULL) /* a function that is only declared */
+    return NULL;
   if (blocks != 1)
     return tt_hlo_bc_fail(r, at, TT_UNIMPLEMENTED, "a region of %llu blocks",
                           (unsigned long long)blocks);

@@ -4,7 +4,7 @@
 
 #include "cpu/kernel.h"
 
-enum { INLINED_MAX = 1 << 18 };
+enum { INLINED_MAX = 1 << 18, REGIONS_MAX = 128 };
 
 const tt_cpu_expand_rule tt_cpu_expand_rules[TT_HLO_OP_COUNT] = {
 #define X(id, function) [TT_HLO_##id] = tt_cpu_expand_##function,
@@ -95,12 +95,27 @@ static tt_error *run_rule(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_region *region
 }
 
 static tt_error *expand_regions(tt_cpu_expand *x, tt_hlo_op *op) {
+  if (op->regions_count > 0 && ++x->depth > REGIONS_MAX)
+    return tt_error_new(TT_INVALID_ARGUMENT,
+                        "regions are nested deeper than %d once calls are inlined", REGIONS_MAX);
   for (uint32_t i = 0; i < op->regions_count; i++) {
     tt_hlo_op *first = op->regions[i]->first;
     op->regions[i]->first = op->regions[i]->last = NULL;
     TT_RETURN_IF_ERROR(tt_cpu_expand_ops(x, first, op->regions[i]));
   }
+  x->depth -= op->regions_count > 0;
   return NULL;
+}
+
+/* JAX's checks of the sizes that a program with named dims is given. `*out_done`: it holds. */
+static tt_error *check_assertion(const tt_hlo_op *op, bool *out_done) {
+  int64_t holds = 0, count = 0;
+  bool is = op->code == TT_HLO_CUSTOM_CALL && op->results_count == 0 && op->operands_count > 0 &&
+            strcmp(tt_hlo_op_attr(op, TT_HLO_CALL_TARGET_NAME)->text, "shape_assertion") == 0;
+  *out_done = is && tt_cpu_constant_ints(op->operands[0], &holds, 1, &count) && count == 1;
+  return !*out_done || holds != 0
+             ? NULL
+             : tt_error_new(TT_INVALID_ARGUMENT, "shape_assertion: it does not hold");
 }
 
 static tt_error *expand_op(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_region *region) {
@@ -110,6 +125,9 @@ static tt_error *expand_op(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_region *regio
   if (x->dynamic) {
     if (op->code == TT_HLO_COMPOSITE)
       return tt_cpu_inline(x, op, region);
+    TT_RETURN_IF_ERROR(check_assertion(op, &folded));
+    if (folded)
+      return NULL;
     TT_RETURN_IF_ERROR(tt_cpu_refine(x, op));
     x->build.region = region;
     TT_RETURN_IF_ERROR(tt_cpu_fold(x, op, &folded));

@@ -13,7 +13,7 @@ typedef struct tt_cpu_expand {
   tt_hlo_build build;
   bool dynamic;     /* somewhere a dim is unknown */
   int64_t ops_left; /* that inlining may still add */
-  int calls;        /* that are being inlined */
+  int calls, depth; /* that are being inlined; regions within regions, those of calls too */
   tt_arena scratch;
 } tt_cpu_expand;
 

@@ -18,10 +18,11 @@ static tt_error *set_dims(tt_cpu_expand *x, tt_hlo_type *type, const int64_t *di
                             : tt_hlo_type_check(type);
 }
 
-/* Operand `i` is a constant list of `rank` numbers. */
-static bool constant_list(const tt_hlo_op *op, uint32_t i, int64_t *out_items) {
+/* Operand `i` is a constant list of `rank` numbers; a wrong count, which a list of unknown length
+ * may turn out to have, stays for inference to find. */
+static bool constant_list(const tt_hlo_op *op, uint32_t i, int32_t rank, int64_t *out_items) {
   int64_t count = 0;
-  return tt_cpu_constant_ints(op->operands[i], out_items, TT_HLO_RANK_MAX, &count);
+  return tt_cpu_constant_ints(op->operands[i], out_items, TT_HLO_RANK_MAX, &count) && count == rank;
 }
 
 static tt_error *add_list(tt_cpu_expand *x, tt_hlo_attr *attr, tt_hlo_attr_name name,
@@ -50,7 +51,7 @@ static tt_error *put_attrs(tt_cpu_expand *x, tt_hlo_op *op, const tt_hlo_attr *m
 /* The result has the dims that operand `i` holds, and the op becomes `code` without it. */
 static tt_error *take_shape(tt_cpu_expand *x, tt_hlo_op *op, uint32_t i, tt_hlo_code code) {
   int64_t dims[TT_HLO_RANK_MAX];
-  if (!constant_list(op, i, dims))
+  if (!constant_list(op, i, op->results[0].type.rank, dims))
     return NULL;
   tt_hlo_type found = op->results[0].type;
   TT_RETURN_IF_ERROR(set_dims(x, &found, dims, found.rank));
@@ -71,7 +72,7 @@ static tt_error *refine_pad(tt_cpu_expand *x, tt_hlo_op *op) {
   tt_hlo_attr attrs[3];
   tt_hlo_op copy = *op;
   for (uint32_t i = 0; i < 3; i++) {
-    if (!constant_list(op, 2 + i, lists[i]))
+    if (!constant_list(op, 2 + i, op->operands[0]->type.rank, lists[i]))
       return NULL;
     TT_RETURN_IF_ERROR(add_list(x, &attrs[i], names[i], lists[i], op->operands[0]->type.rank));
   }
@@ -88,7 +89,7 @@ static tt_error *refine_slice(tt_cpu_expand *x, tt_hlo_op *op) {
   int64_t lists[3][TT_HLO_RANK_MAX];
   tt_hlo_attr attrs[3];
   for (uint32_t i = 0; i < 3; i++) {
-    if (!constant_list(op, 1 + i, lists[i]))
+    if (!constant_list(op, 1 + i, op->operands[0]->type.rank, lists[i]))
       return NULL;
     TT_RETURN_IF_ERROR(add_list(x, &attrs[i], names[i], lists[i], op->operands[0]->type.rank));
   }
@@ -101,7 +102,7 @@ static tt_error *refine_slice(tt_cpu_expand *x, tt_hlo_op *op) {
 static tt_error *refine_gather(tt_cpu_expand *x, tt_hlo_op *op) {
   int64_t sizes[TT_HLO_RANK_MAX];
   tt_hlo_attr attr;
-  if (!constant_list(op, 2, sizes))
+  if (!constant_list(op, 2, op->operands[0]->type.rank, sizes))
     return NULL;
   TT_RETURN_IF_ERROR(add_list(x, &attr, TT_HLO_SLICE_SIZES, sizes, op->operands[0]->type.rank));
   TT_RETURN_IF_ERROR(put_attrs(x, op, &attr, 1));

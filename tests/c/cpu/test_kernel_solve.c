@@ -182,8 +182,9 @@ TEST(cpu_kernel_solve, refuses) {
        "tensor<1x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>\nreturn %r : tensor<4xf32>",
        "tensor<4xf32>", "", 0},
       {"sizes",
-       "%e = stablehlo.constant dense<4> : tensor<1xi64>\n%r = "
-       "\"stablehlo.dynamic_iota\"(%e) <{iota_dimension = 0 : i64}> : (tensor<1xi64>) -> "
+       "%p = stablehlo.partition_id : tensor<ui32>\n%e = stablehlo.reshape %p : (tensor<ui32>) -> "
+       "tensor<1xui32>\n%r = \"stablehlo.dynamic_iota\"(%e) <{iota_dimension = 0 : i64}> : "
+       "(tensor<1xui32>) -> "
        "tensor<?xi32>\nreturn %r : tensor<?xi32>",
        "tensor<?xi32>", "", 0},
   };

@@ -243,10 +243,60 @@ TEST(hlo_bytecode, shardings) {
               "a sharding that asks for a partition of the program");
 }
 
-TEST(hlo_bytecode, what_is_not_implemented_has_a_name) {
-  CHECK_ERROR("layout_1_17_0", TT_UNIMPLEMENTED,
-              "custom_call_v1: operand_layouts: value 0 has another layout than the default");
-  CHECK_ERROR("tuple_1_17_0", TT_UNIMPLEMENTED, "vhlo.tuple_v1");
+/* Operations that few programs have, and tuples, of which nothing is left. */
+TEST(hlo_bytecode, older_operations) {
+  static const char wanted[] = MODULE
+      "  func.func public @main(%arg0: tensor<3x2xf32>, %arg1: tensor<2xf32>, %arg2: "
+      "tensor<2xi32>, %arg3: tensor<1x1x3xf32>, %arg4: tensor<1x2xi32>, %arg5: tensor<i32>) -> "
+      "(tensor<3x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<4x4xf32>, tensor<?x2xf32>, "
+      "tensor<?x2xf32>, tensor<1x1x?xf32>, tensor<2xf32>) {\n"
+      "    %0 = \"stablehlo.batch_norm_inference\"(%arg0, %arg1, %arg1, %arg1, %arg1) {epsilon = "
+      "0.001 : f32, feature_index = 1 : i64} : (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>, "
+      "tensor<2xf32>, tensor<2xf32>) -> (tensor<3x2xf32>) loc(\"-:3:8\")\n"
+      "    %1:3 = \"stablehlo.batch_norm_training\"(%arg0, %arg1, %arg1) {epsilon = 0.5 : f32, "
+      "feature_index = 1 : i64} : (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>) -> "
+      "(tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>) loc(\"-:4:10\")\n"
+      "    %2:3 = \"stablehlo.batch_norm_grad\"(%arg0, %arg1, %arg1, %arg1, %arg0) {epsilon = 0.5 "
+      ": f32, feature_index = 1 : i64} : (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>, "
+      "tensor<2xf32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>) "
+      "loc(\"-:5:10\")\n"
+      "    %3 = \"stablehlo.constant\"() {value = dense<0.0> : tensor<f32>} : () -> (tensor<f32>) "
+      "loc(\"-:6:8\")\n"
+      "    %4 = \"stablehlo.rng\"(%3, %3, %arg2) {rng_distribution = #stablehlo<rng_distribution "
+      "NORMAL>} : (tensor<f32>, tensor<f32>, tensor<2xi32>) -> (tensor<4x4xf32>) loc(\"-:7:8\")\n"
+      "    %5 = \"stablehlo.real_dynamic_slice\"(%arg0, %arg2, %arg2, %arg2) : (tensor<3x2xf32>, "
+      "tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> (tensor<?x2xf32>) loc(\"-:8:8\")\n"
+      "    %6 = \"stablehlo.set_dimension_size\"(%arg0, %arg5) {dimension = 0 : i64} : "
+      "(tensor<3x2xf32>, tensor<i32>) -> (tensor<?x2xf32>) loc(\"-:9:8\")\n"
+      "    %7 = \"stablehlo.dynamic_conv\"(%arg3, %arg3, %arg4) {batch_group_count = 1 : i64, "
+      "feature_group_count = 1 : i64, lhs_dilation = array<i64: 1>, precision_config = "
+      "[#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>], rhs_dilation = array<i64: "
+      "1>, window_reversal = array<i1: false>, window_strides = array<i64: 1>, dimension_numbers = "
+      "#stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>} : (tensor<1x1x3xf32>, tensor<1x1x3xf32>, "
+      "tensor<1x2xi32>) -> (tensor<1x1x?xf32>) loc(\"-:10:8\")\n"
+      "    \"func.return\"(%0, %1#0, %2#0, %4, %5, %6, %7, %arg1) : (tensor<3x2xf32>, "
+      "tensor<3x2xf32>, tensor<3x2xf32>, tensor<4x4xf32>, tensor<?x2xf32>, tensor<?x2xf32>, "
+      "tensor<1x1x?xf32>, tensor<2xf32>) -> () loc(\"-:15:3\")\n"
+      "  }\n"
+      "}\n";
+  CHECK_PRINT("older_ops_1_17_0", wanted);
+  CHECK_PRINT("tuple_1_17_0", MODULE
+              "  func.func public @main(%arg0: tensor<f32>) -> (tensor<f32>) {\n"
+              "    \"func.return\"(%arg0) : (tensor<f32>) -> ()\n"
+              "  }\n"
+              "}\n");
+}
+
+TEST(hlo_bytecode, layouts_that_are_not_the_default) {
+  CHECK_PRINT("layout_1_17_0", MODULE
+              "  func.func public @main(%arg0: tensor<2x3xf32>) -> (tensor<2x3xf32>) {\n"
+              "    %0 = \"stablehlo.custom_call\"(%arg0) {api_version = 1 : i32, backend_config "
+              "= \"\", call_target_name = \"f\", has_side_effect = false, operand_layouts = "
+              "[dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : "
+              "tensor<2xindex>]} : (tensor<2x3xf32>) -> (tensor<2x3xf32>)\n"
+              "    \"func.return\"(%0) : (tensor<2x3xf32>) -> ()\n"
+              "  }\n"
+              "}\n");
 }
 
 /* find_op searches by halves, and properties are read in the order of their names. */
