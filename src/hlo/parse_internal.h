@@ -105,6 +105,7 @@ typedef struct tt_hlo_draft {
   tt_hlo_code code;
   bool call;      /* a func.call, of which a composite is made */
   bool dot;       /* a stablehlo.dot, of which a dot_general is made */
+  bool broadcast; /* a stablehlo.broadcast, of which a broadcast_in_dim is made */
   const char *at; /* its name, for messages */
   size_t operands, attrs, types, regions, packs;
 } tt_hlo_draft;
@@ -290,6 +291,9 @@ TT_NODISCARD tt_error *tt_hlo_parse_tuple_op(tt_hlo_parser *p, const tt_hlo_draf
 TT_NODISCARD tt_error *tt_hlo_parse_dot_form(tt_hlo_parser *p, tt_hlo_draft *draft);
 /* The axes that a dot contracts, once its operands are known. */
 TT_NODISCARD tt_error *tt_hlo_parse_dot_axes(tt_hlo_parser *p, const tt_hlo_draft *draft);
+/* `%x, sizes = [...]` of a broadcast, and where its operand's axes are in the result. */
+TT_NODISCARD tt_error *tt_hlo_parse_broadcast_form(tt_hlo_parser *p, tt_hlo_draft *draft);
+TT_NODISCARD tt_error *tt_hlo_parse_broadcast_axes(tt_hlo_parser *p, const tt_hlo_draft *draft);
 
 /* ---- parse_signature.c ---- */
 

@@ -40,6 +40,40 @@ tt_error *tt_hlo_parse_dot_axes(tt_hlo_parser *p, const tt_hlo_draft *draft) {
   return NULL;
 }
 
+/* ---- broadcast ---- */
+
+/* The sizes stand in the result's type too. */
+tt_error *tt_hlo_parse_broadcast_form(tt_hlo_parser *p, tt_hlo_draft *draft) {
+  tt_hlo_list sizes = {0};
+  TT_RETURN_IF_ERROR(tt_hlo_parse_operand(p));
+  TT_RETURN_IF_ERROR(tt_hlo_parse_expect(p, ','));
+  TT_RETURN_IF_ERROR(tt_hlo_parse_expect_word(p, "sizes"));
+  TT_RETURN_IF_ERROR(tt_hlo_parse_expect(p, '='));
+  TT_RETURN_IF_ERROR(tt_hlo_parse_list(p, &sizes));
+  TT_RETURN_IF_ERROR(tt_hlo_parse_dict(p, tt_hlo_parse_op_entry, draft));
+  return tt_hlo_parse_signature(p, draft);
+}
+
+/* New dims stand in front. */
+tt_error *tt_hlo_parse_broadcast_axes(tt_hlo_parser *p, const tt_hlo_draft *draft) {
+  tt_hlo_attr attr = {.name = TT_HLO_BROADCAST_DIMENSIONS, .kind = TT_HLO_ATTR_I64S};
+  const tt_hlo_type *result = (const void *)(p->types.data + draft->types);
+  size_t height = p->numbers.size;
+  if (tt_hlo_draft_operands(p, draft) != 1 || p->types.size != draft->types + sizeof *result ||
+      tt_hlo_draft_operand(p, draft)[0]->type.rank > result->rank)
+    return tt_hlo_parse_fail(
+        p, draft->at, TT_INVALID_ARGUMENT,
+        "expected one operand for broadcast, and a result of its rank or more");
+  int32_t rank = tt_hlo_draft_operand(p, draft)[0]->type.rank;
+  for (int32_t i = 0; i < rank; i++) {
+    int64_t axis = result->rank - rank + i;
+    tt_bytes_append(&p->numbers, &axis, sizeof axis);
+  }
+  TT_RETURN_IF_ERROR(tt_hlo_parse_pop_numbers(p, height, &attr.i64s));
+  tt_hlo_parse_push_attr(p, attr);
+  return NULL;
+}
+
 /* ---- tuples ---- */
 
 bool tt_hlo_parse_is_tuple_op(tt_hlo_slice name) {

@@ -72,6 +72,10 @@ static tt_error *find_code(tt_hlo_parser *p, tt_hlo_slice name, tt_hlo_draft *dr
     code = TT_HLO_DOT_GENERAL;
     draft->dot = true;
   }
+  if (code < 0 && tt_hlo_slice_is(name, "stablehlo.broadcast")) {
+    code = TT_HLO_BROADCAST_IN_DIM;
+    draft->broadcast = true;
+  }
   if (code < 0 && memchr(name.text, '.', name.size) == NULL)
     return tt_hlo_parse_fail(p, name.text, TT_INVALID_ARGUMENT, "expected an operation, got '%.*s'",
                              size, name.text);
@@ -203,10 +207,14 @@ tt_error *tt_hlo_parse_op(tt_hlo_parser *p) {
     TT_RETURN_IF_ERROR(parse_call(p, &draft));
   else if (draft.dot)
     TT_RETURN_IF_ERROR(tt_hlo_parse_dot_form(p, &draft));
+  else if (draft.broadcast)
+    TT_RETURN_IF_ERROR(tt_hlo_parse_broadcast_form(p, &draft));
   else
     TT_RETURN_IF_ERROR(tt_hlo_parse_form(p, &draft));
   if (draft.dot)
     TT_RETURN_IF_ERROR(tt_hlo_parse_dot_axes(p, &draft));
+  if (draft.broadcast)
+    TT_RETURN_IF_ERROR(tt_hlo_parse_broadcast_axes(p, &draft));
   TT_RETURN_IF_ERROR(tt_hlo_parse_some_location(p, &place));
   return tt_hlo_parse_link(p, &draft, place);
 }

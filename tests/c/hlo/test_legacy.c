@@ -16,6 +16,20 @@ TEST(hlo_legacy, dot) {
             "#stablehlo.dot<lhs_contracting_dimensions = [0], rhs_contracting_dimensions = [0]>");
 }
 
+TEST(hlo_legacy, broadcast) {
+  CHECK_OPS("%x: tensor<3xf32>",
+            "%0 = stablehlo.broadcast %x, sizes = [2, 1] : (tensor<3xf32>) -> tensor<2x1x3xf32>",
+            "\"stablehlo.broadcast_in_dim\"(%arg0) {broadcast_dimensions = array<i64: 2>}");
+  CHECK_OPS("%x: tensor<f32>",
+            "%0 = \"stablehlo.broadcast\"(%x) {broadcast_sizes = array<i64: 2>} : (tensor<f32>) -> "
+            "tensor<2xf32>",
+            "{broadcast_dimensions = array<i64>}");
+  CHECK_ERROR(
+      "func.func @main(%x: tensor<3xf32>) {\n%0 = stablehlo.broadcast %x, sizes = [] : "
+      "(tensor<3xf32>) -> tensor<f32>\nreturn\n}",
+      TT_INVALID_ARGUMENT, "a result of its rank or more");
+}
+
 #define FUNC(params, ops) "func.func @main(" params ") {\n" ops "\nreturn\n}"
 TEST(hlo_legacy, tuples) {
   CHECK_OPS("%x: tensor<2xf32>, %i: tensor<i32>",
