@@ -253,9 +253,10 @@ tt_error *tt_hlo_given_dtype(const tt_hlo_op *op, tt_dtype own, tt_dtype *out_dt
   /* A type that nobody set is all zero, which reads as a scalar i1; no i1 is summed in anything
    * else. */
   *out_dtype = type->dtype != TT_PRED || type->rank != 0 ? type->dtype : own;
+  /* Floats of integers: beyond the specification, as XLA. */
   TT_HLO_CHECK((unsigned)*out_dtype < TT_DTYPE_COUNT &&
                    tt_dtype_is_complex(*out_dtype) == tt_dtype_is_complex(own) &&
-                   tt_dtype_is_float(*out_dtype) == tt_dtype_is_float(own),
+                   (tt_dtype_is_float(*out_dtype) || !tt_dtype_is_float(own)),
                "a result of %s does not fit operands of %s",
                (unsigned)*out_dtype < TT_DTYPE_COUNT ? tt_dtype_name(*out_dtype) : "?",
                tt_dtype_name(own));
