@@ -1,11 +1,12 @@
-/* cholesky, triangular_solve, and the custom calls Qr, ProductOfElementaryHouseholderReflectors and
- * Eigh: matrix by matrix, in double. */
+/* cholesky and triangular_solve: matrix by matrix; in double where LAPACK is not there. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/kernels/custom.h"
 #include "cpu/kernels/linalg.h"
+#include "cpu/library.h"
 
 /* Stacks of matrices: the last two axes of a type. */
 typedef struct stack {
@@ -53,16 +54,38 @@ static void transpose(bool is_complex, bool conjugate, const void *in, int64_t r
     }
 }
 
-tt_error *tt_cpu_kernel_cholesky(const tt_cpu_args *args) {
+/* As LAPACK has it. Its upper triangle in row-major order is the lower one in its own. */
+static bool factor(tt_dtype dtype, void *array, int64_t n, bool lower) {
+  tt_cpu_routine_call call = tt_cpu_routine_get(TT_CPU_POTRF, dtype);
+  int bytes = tt_dtype_bytes(dtype);
+  if (call.address == NULL || n > INT32_MAX || n == 0)
+    return false;
+  bool definite =
+      call.potrf(TT_CPU_ROW_MAJOR, lower ? 'L' : 'U', (int32_t)n, array, (int32_t)n) == 0;
+  for (int64_t i = 0; i < n; i++)
+    memset((char *)array + (lower ? i * n + i + 1 : i * n) * bytes, 0,
+           (size_t)((lower ? n - 1 - i : i) * bytes));
+  for (int64_t i = 0; i < n * n && !definite; i++)
+    tt_cpu_store(dtype, array, i, (double)NAN, (double)NAN);
+  return true;
+}
+
+tt_error *tt_cpu_cholesky(const tt_cpu_args *args, bool lower) {
   stack s = stack_of(&args->op->operands[0]->type);
   tt_dtype dtype = s.type->dtype;
-  bool lower = tt_cpu_attr_i64(args->op, TT_HLO_LOWER, 0) != 0,
-       is_complex = tt_dtype_is_complex(dtype);
-  int64_t n = s.rows;
+  bool is_complex = tt_dtype_is_complex(dtype),
+       has_library = tt_cpu_routine_get(TT_CPU_POTRF, dtype).address != NULL;
+  int64_t n = s.rows, bytes = n * n * tt_dtype_bytes(dtype);
   void *a = NULL, *b = NULL;
-  TT_RETURN_IF_ERROR(take(args, n, n, &a));
-  TT_RETURN_IF_ERROR(take(args, n, n, &b));
+  TT_RETURN_IF_ERROR(take(args, has_library ? 0 : n, n, &a));
+  TT_RETURN_IF_ERROR(take(args, has_library ? 0 : n, n, &b));
+  if (has_library && bytes > 0)
+    memcpy(args->out[0], args->in[0], (size_t)(bytes * s.count));
   for (int64_t i = 0; i < s.count; i++) {
+    if (has_library) {
+      factor(dtype, (char *)args->out[0] + i * bytes, n, lower);
+      continue;
+    }
     load(dtype, args->in[0], i * n * n, n * n, lower ? a : b);
     if (!lower)
       transpose(is_complex, true, b, n, n, a);
@@ -76,21 +99,17 @@ tt_error *tt_cpu_kernel_cholesky(const tt_cpu_args *args) {
   return NULL;
 }
 
-typedef struct solve_form {
-  bool left, lower, unit, transposed, conjugate;
-} solve_form;
+tt_error *tt_cpu_kernel_cholesky(const tt_cpu_args *args) {
+  return tt_cpu_cholesky(args, tt_cpu_attr_i64(args->op, TT_HLO_LOWER, 0) != 0);
+}
 
-static solve_form read_form(const tt_hlo_op *op) {
+static tt_cpu_solve_form read_form(const tt_hlo_op *op) {
   int64_t kind = tt_cpu_attr_i64(op, TT_HLO_TRANSPOSE_A, TT_HLO_NO_TRANSPOSE);
-  solve_form f = {.left = tt_cpu_attr_i64(op, TT_HLO_LEFT_SIDE, 0) != 0,
-                  .lower = tt_cpu_attr_i64(op, TT_HLO_LOWER, 0) != 0,
-                  .unit = tt_cpu_attr_i64(op, TT_HLO_UNIT_DIAGONAL, 0) != 0,
-                  .transposed = kind != TT_HLO_NO_TRANSPOSE,
-                  .conjugate = kind == TT_HLO_ADJOINT};
-  /* x op(a) = b is op(a)^T x^T = b^T. */
-  f.transposed = f.transposed != !f.left;
-  f.lower = f.lower != f.transposed;
-  return f;
+  return (tt_cpu_solve_form){.left = tt_cpu_attr_i64(op, TT_HLO_LEFT_SIDE, 0) != 0,
+                             .lower = tt_cpu_attr_i64(op, TT_HLO_LOWER, 0) != 0,
+                             .unit = tt_cpu_attr_i64(op, TT_HLO_UNIT_DIAGONAL, 0) != 0,
+                             .transposed = kind != TT_HLO_NO_TRANSPOSE,
+                             .conjugate = kind == TT_HLO_ADJOINT};
 }
 
 static void conjugate_all(tt_cpu_complex *a, int64_t count) {
@@ -98,9 +117,11 @@ static void conjugate_all(tt_cpu_complex *a, int64_t count) {
     a[i] = conj(a[i]);
 }
 
-tt_error *tt_cpu_kernel_triangular_solve(const tt_cpu_args *args) {
+tt_error *tt_cpu_triangular_solve(const tt_cpu_args *args, tt_cpu_solve_form f) {
   stack a = stack_of(&args->op->operands[0]->type), b = stack_of(&args->op->operands[1]->type);
-  solve_form f = read_form(args->op);
+  /* x op(a) = b is op(a)^T x^T = b^T. */
+  f.transposed = f.transposed != !f.left;
+  f.lower = f.lower != f.transposed;
   tt_dtype dtype = a.type->dtype;
   bool is_complex = tt_dtype_is_complex(dtype);
   int64_t n = a.rows, columns = f.left ? b.columns : b.rows, size = b.rows * b.columns;
@@ -129,177 +150,6 @@ tt_error *tt_cpu_kernel_triangular_solve(const tt_cpu_args *args) {
   return NULL;
 }
 
-/* ---- custom calls ---- */
-
-static tt_error *run_qr(const tt_cpu_args *args) {
-  stack s = stack_of(&args->op->operands[0]->type);
-  tt_dtype dtype = s.type->dtype;
-  int64_t m = s.rows, n = s.columns, k = m < n ? m : n;
-  void *a = NULL, *taus = NULL, *row = NULL;
-  TT_RETURN_IF_ERROR(take(args, m, n, &a));
-  TT_RETURN_IF_ERROR(take(args, k, 1, &taus));
-  TT_RETURN_IF_ERROR(take(args, n, 1, &row));
-  for (int64_t i = 0; i < s.count; i++) {
-    load(dtype, args->in[0], i * m * n, m * n, a);
-    if (tt_dtype_is_complex(dtype))
-      tt_cpu_qr_complex(a, m, n, taus, row);
-    else
-      tt_cpu_qr_real(a, m, n, taus, row);
-    store(dtype, a, args->out[0], i * m * n, m * n);
-    store(dtype, taus, args->out[1], i * k, k);
-  }
-  return NULL;
-}
-
-static tt_error *run_reflectors(const tt_cpu_args *args) {
-  stack s = stack_of(&args->op->operands[0]->type);
-  const tt_hlo_type *taus_type = &args->op->operands[1]->type;
-  tt_dtype dtype = s.type->dtype;
-  int64_t m = s.rows, n = s.columns, k = taus_type->dims[taus_type->rank - 1];
-  void *a = NULL, *q = NULL, *taus = NULL, *row = NULL;
-  TT_RETURN_IF_ERROR(take(args, m, n, &a));
-  TT_RETURN_IF_ERROR(take(args, m, n, &q));
-  TT_RETURN_IF_ERROR(take(args, k, 1, &taus));
-  TT_RETURN_IF_ERROR(take(args, n, 1, &row));
-  for (int64_t i = 0; i < s.count; i++) {
-    load(dtype, args->in[0], i * m * n, m * n, a);
-    load(dtype, args->in[1], i * k, k, taus);
-    if (tt_dtype_is_complex(dtype))
-      tt_cpu_reflect_complex(a, m, n, taus, k, q, row);
-    else
-      tt_cpu_reflect_real(a, m, n, taus, k, q, row);
-    store(dtype, q, args->out[0], i * m * n, m * n);
-  }
-  return NULL;
-}
-
-static double element(bool is_complex, const void *a, int64_t i) {
-  return is_complex ? creal(((const tt_cpu_complex *)a)[i]) : ((const double *)a)[i];
-}
-
-/* The other triangle from the one that counts. */
-static void mirror(bool is_complex, void *a, int64_t n, bool lower) {
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j <= i; j++) {
-      int64_t from = lower ? i * n + j : j * n + i, to = lower ? j * n + i : i * n + j;
-      if (!is_complex) {
-        ((double *)a)[to] = ((double *)a)[from];
-        continue;
-      }
-      tt_cpu_complex x = ((tt_cpu_complex *)a)[from];
-      ((tt_cpu_complex *)a)[to] = i == j ? creal(x) : conj(x);
-    }
-}
-
-/* order: the places of the eigenvalues on the diagonal, ascending. */
-static void sort_values(bool is_complex, const void *a, int64_t n, int64_t *order) {
-  for (int64_t i = 0; i < n; i++) {
-    double value = element(is_complex, a, i * n + i);
-    int64_t k = i;
-    for (; k > 0 && element(is_complex, a, order[k - 1] * n + order[k - 1]) > value; k--)
-      order[k] = order[k - 1];
-    order[k] = i;
-  }
-}
-
-/* Results: vectors, as columns, then values. backend_config begins with 1 for the lower triangle,
- * 0 for the upper. */
-static tt_error *run_eigh(const tt_cpu_args *args) {
-  stack s = stack_of(&args->op->operands[0]->type);
-  const tt_hlo_attr *config = tt_hlo_op_attr(args->op, TT_HLO_BACKEND_CONFIG);
-  bool lower = config == NULL || config->text == NULL || config->text[0] != '0';
-  tt_dtype dtype = s.type->dtype, work = work_dtype(dtype), real = tt_dtype_real(dtype);
-  bool is_complex = tt_dtype_is_complex(dtype);
-  int64_t n = s.rows;
-  void *a = NULL, *v = NULL, *order = NULL;
-  TT_RETURN_IF_ERROR(take(args, n, n, &a));
-  TT_RETURN_IF_ERROR(take(args, n, n, &v));
-  TT_RETURN_IF_ERROR(take(args, n, 1, &order));
-  for (int64_t i = 0; i < s.count; i++) {
-    load(dtype, args->in[0], i * n * n, n * n, a);
-    mirror(is_complex, a, n, lower);
-    if (is_complex)
-      tt_cpu_eigh_complex(a, n, v);
-    else
-      tt_cpu_eigh_real(a, n, v);
-    sort_values(is_complex, a, n, order);
-    for (int64_t k = 0; k < n; k++) {
-      int64_t from = ((const int64_t *)order)[k];
-      tt_cpu_store(real, args->out[1], i * n + k, element(is_complex, a, from * n + from), 0);
-      for (int64_t r = 0; r < n; r++) {
-        double imag = 0, value = tt_cpu_load(work, v, r * n + from, &imag);
-        tt_cpu_store(dtype, args->out[0], (i * n + r) * n + k, value, imag);
-      }
-    }
-  }
-  return NULL;
-}
-
-typedef struct target {
-  const char *name;
-  uint32_t operands, results;
-  tt_error *(*run)(const tt_cpu_args *args);
-} target;
-
-static const target targets[] = {
-    {"Qr", 1, 2, run_qr},
-    {"ProductOfElementaryHouseholderReflectors", 2, 1, run_reflectors},
-    {"Eigh", 1, 2, run_eigh},
-};
-
-static const char *name_of(const tt_hlo_op *op) {
-  const tt_hlo_attr *name = tt_hlo_op_attr(op, TT_HLO_CALL_TARGET_NAME);
-  return name == NULL || name->text == NULL ? "" : name->text;
-}
-
-static const target *find_target(const tt_hlo_op *op) {
-  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
-    if (strcmp(targets[i].name, name_of(op)) == 0)
-      return &targets[i];
-  return NULL;
-}
-
-/* `type` has the batch dims of `like` and then `count` more. */
-static bool has_dims(const tt_hlo_type *type, const tt_hlo_type *like, tt_dtype dtype,
-                     int32_t count, int64_t first, int64_t second) {
-  if (type->token || type->dtype != dtype || type->rank != like->rank - 2 + count)
-    return false;
-  for (int32_t i = 0; i < like->rank - 2; i++)
-    if (type->dims[i] != like->dims[i])
-      return false;
-  return type->dims[like->rank - 2] == first &&
-         (count == 1 || type->dims[like->rank - 1] == second);
-}
-
-/* Custom calls have no inference: the kernels' shapes are checked here. */
-static bool shapes_fit(const tt_hlo_op *op) {
-  const tt_hlo_type *a = &op->operands[0]->type;
-  if (a->token || a->rank < 2 || !(tt_dtype_is_float(a->dtype) || tt_dtype_is_complex(a->dtype)))
-    return false;
-  int64_t m = a->dims[a->rank - 2], n = a->dims[a->rank - 1], k = m < n ? m : n;
-  const tt_hlo_type *first = &op->results[0].type;
-  if (!has_dims(first, a, a->dtype, 2, m, n))
-    return false;
-  if (strcmp(name_of(op), "Qr") == 0)
-    return has_dims(&op->results[1].type, a, a->dtype, 1, k, 0);
-  if (strcmp(name_of(op), "Eigh") == 0)
-    return m == n && has_dims(&op->results[1].type, a, tt_dtype_real(a->dtype), 1, n, 0);
-  const tt_hlo_type *taus = &op->operands[1]->type;
-  return !taus->token && taus->rank >= 1 && taus->dims[taus->rank - 1] <= k &&
-         has_dims(taus, a, a->dtype, 1, taus->dims[taus->rank - 1], 0);
-}
-
-tt_error *tt_cpu_check_custom_call(const tt_hlo_op *op) {
-  const target *t = find_target(op);
-  if (t == NULL)
-    return tt_error_new(TT_UNIMPLEMENTED, "stablehlo.custom_call @%s is not implemented",
-                        name_of(op));
-  if (op->operands_count != t->operands || op->results_count != t->results || !shapes_fit(op))
-    return tt_error_new(TT_UNIMPLEMENTED,
-                        "stablehlo.custom_call @%s is not implemented for these types", t->name);
-  return NULL;
-}
-
-tt_error *tt_cpu_kernel_custom_call(const tt_cpu_args *args) {
-  return find_target(args->op)->run(args);
+tt_error *tt_cpu_kernel_triangular_solve(const tt_cpu_args *args) {
+  return tt_cpu_triangular_solve(args, read_form(args->op));
 }

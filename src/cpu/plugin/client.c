@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/library.h"
 #include "cpu/memory.h"
 #include "cpu/plugin/internal.h"
 
@@ -52,6 +53,7 @@ static const struct option {
     INT("num_nodes", num_nodes, 1, INT32_MAX),
     INT("max_inflight_computations_per_device", inflight, 1, INT32_MAX),
     INT("memory_limit", memory_limit, 0, INT64_MAX),
+    {"lapack", PJRT_NamedValue_kString, -1, 0, 0},
     {"asynchronous", PJRT_NamedValue_kBool, (int)offsetof(settings, asynchronous), 0, 1},
     {"premapped_buffer_size", PJRT_NamedValue_kInt64, -1, INT64_MIN, INT64_MAX},
     {"partition_index", PJRT_NamedValue_kInt64, -1, INT64_MIN, INT64_MAX},
@@ -84,7 +86,13 @@ static tt_error *read_option(const PJRT_NamedValue *value, settings *s) {
     return unknown_option(value);
   if (value->type != option->type)
     return tt_error_new(TT_INVALID_ARGUMENT, "create option %s: expected %s", option->name,
-                        option->type == PJRT_NamedValue_kBool ? "a bool" : "an int64");
+                        option->type == PJRT_NamedValue_kBool    ? "a bool"
+                        : option->type == PJRT_NamedValue_kInt64 ? "an int64"
+                                                                 : "a string");
+  if (option->type == PJRT_NamedValue_kString) {
+    TT_CPU_GIVEN(value->string_value);
+    return tt_cpu_library_set(value->string_value, value->value_size);
+  }
   if (option->type == PJRT_NamedValue_kBool) {
     memcpy((char *)s + option->field, &value->bool_value, sizeof value->bool_value);
     return NULL;

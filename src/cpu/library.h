@@ -1,0 +1,73 @@
+/* library.h: LAPACK, opened at run time: what linear algebra runs on where it is there.
+ *
+ * Looked for, once in the process, when the first program that wants it is compiled: the file that
+ * the environment's TT_CPU_LAPACK names ("off": none), else the one of the create option `lapack`,
+ * else libscipy_openblas.so beside this library or where pip puts the package scipy-openblas32 next
+ * to it. A library counts when it has LAPACKE's interface, its names plain or with the prefix
+ * scipy_, and 32-bit integers. It is told to use one thread: that which calls it. */
+#ifndef TT_CPU_LIBRARY_H
+#define TT_CPU_LIBRARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum tt_cpu_routine {
+#define X(id, real, complex) TT_CPU_##id,
+#include "cpu/library.def"
+#undef X
+  TT_CPU_ROUTINE_COUNT
+} tt_cpu_routine;
+
+/* Arrays of any of the four dtypes are void; the return value is LAPACK's info. */
+typedef union tt_cpu_routine_call {
+  void *address; /* NULL: not there */
+  int32_t (*gesdd)(int layout, char job, int32_t m, int32_t n, void *a, int32_t lda, void *s,
+                   void *u, int32_t ldu, void *vt, int32_t ldvt);
+  int32_t (*gesvd)(int layout, char job_u, char job_vt, int32_t m, int32_t n, void *a, int32_t lda,
+                   void *s, void *u, int32_t ldu, void *vt, int32_t ldvt, void *superb);
+  int32_t (*heevd)(int layout, char job, char uplo, int32_t n, void *a, int32_t lda, void *w);
+  int32_t (*geev_real)(int layout, char left, char right, int32_t n, void *a, int32_t lda, void *wr,
+                       void *wi, void *vl, int32_t ldvl, void *vr, int32_t ldvr);
+  int32_t (*geev_complex)(int layout, char left, char right, int32_t n, void *a, int32_t lda,
+                          void *w, void *vl, int32_t ldvl, void *vr, int32_t ldvr);
+  int32_t (*gees_real)(int layout, char job, char sort, void *select, int32_t n, void *a,
+                       int32_t lda, int32_t *sdim, void *wr, void *wi, void *vs, int32_t ldvs);
+  int32_t (*gees_complex)(int layout, char job, char sort, void *select, int32_t n, void *a,
+                          int32_t lda, int32_t *sdim, void *w, void *vs, int32_t ldvs);
+  int32_t (*gehrd)(int layout, int32_t n, int32_t low, int32_t high, void *a, int32_t lda,
+                   void *taus);
+  int32_t (*hetrd)(int layout, char uplo, int32_t n, void *a, int32_t lda, void *d, void *e,
+                   void *taus);
+  int32_t (*geqp3)(int layout, int32_t m, int32_t n, void *a, int32_t lda, int32_t *pivots,
+                   void *taus);
+  int32_t (*getrf)(int layout, int32_t m, int32_t n, void *a, int32_t lda, int32_t *pivots);
+  int32_t (*geqrf)(int layout, int32_t m, int32_t n, void *a, int32_t lda, void *taus);
+  int32_t (*ungqr)(int layout, int32_t m, int32_t n, int32_t k, void *a, int32_t lda,
+                   const void *taus);
+  int32_t (*unmqr)(int layout, char side, char transpose, int32_t m, int32_t n, int32_t k,
+                   const void *a, int32_t lda, const void *taus, void *c, int32_t ldc);
+  int32_t (*potrf)(int layout, char uplo, int32_t n, void *a, int32_t lda);
+} tt_cpu_routine_call;
+
+enum { TT_CPU_ROW_MAJOR = 101 }; /* `layout` */
+
+/* The routine for f32, f64, c64 or c128; its address is NULL for other dtypes and without a
+ * library. Thread-safe. */
+tt_cpu_routine_call tt_cpu_routine_get(tt_cpu_routine routine, tt_dtype dtype);
+/* The create option; of no use once a program was compiled. `path` of `size` bytes is copied. */
+TT_NODISCARD tt_error *tt_cpu_library_set(const char *path, size_t size);
+/* What keeps `what` from being done without the library: how to get it. UNIMPLEMENTED. */
+TT_NODISCARD tt_error *tt_cpu_library_missing(const char *what);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TT_CPU_LIBRARY_H */
