@@ -43,14 +43,21 @@ static int kind_of(tt_dtype dtype) {
   }
 }
 
-/* All or nothing, so that no program runs half on it. */
+/* `name` has a `?` for the dtype's letter. */
+static void *find_routine(void *handle, const char *prefix, const char *name, char letter) {
+  char text[64];
+  int before = (int)strcspn(name, "?");
+  snprintf(text, sizeof text, "%s%.*s%c%s", prefix, before, name, letter, name + before + 1);
+  return dlsym(handle, text);
+}
+
+/* All of LAPACK or nothing, so that no program runs half on it. */
 static bool find_routines(void *handle, const char *prefix) {
-  char name[64];
   for (int kind = 0; kind < KINDS; kind++)
     for (int i = 0; i < TT_CPU_ROUTINE_COUNT; i++) {
-      snprintf(name, sizeof name, "%sLAPACKE_%c%s", prefix, "sdcz"[kind], names[kind / 2][i]);
-      library.calls[kind][i].address = dlsym(handle, name);
-      if (library.calls[kind][i].address == NULL) {
+      void *address = find_routine(handle, prefix, names[kind / 2][i], "sdcz"[kind]);
+      library.calls[kind][i].address = address;
+      if (address == NULL && i != TT_CPU_TRSM) {
         memset(library.calls, 0, sizeof library.calls);
         return false;
       }

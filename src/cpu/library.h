@@ -4,7 +4,8 @@
  * the environment's TT_CPU_LAPACK names ("off": none), else the one of the create option `lapack`,
  * else libscipy_openblas.so beside this library or where pip puts the package scipy-openblas32 next
  * to it. A library counts when it has LAPACKE's interface, its names plain or with the prefix
- * scipy_, and 32-bit integers. It is told to use one thread: that which calls it. */
+ * scipy_, and 32-bit integers; CBLAS is used where it is there too. It is told to use one thread:
+ * that which calls it. */
 #ifndef TT_CPU_LIBRARY_H
 #define TT_CPU_LIBRARY_H
 
@@ -54,9 +55,20 @@ typedef union tt_cpu_routine_call {
   int32_t (*unmqr)(int layout, char side, char transpose, int32_t m, int32_t n, int32_t k,
                    const void *a, int32_t lda, const void *taus, void *c, int32_t ldc);
   int32_t (*potrf)(int layout, char uplo, int32_t n, void *a, int32_t lda);
+  void (*trsm_f32)(int layout, int side, int uplo, int transpose, int diagonal, int32_t m,
+                   int32_t n, float alpha, const void *a, int32_t lda, void *b, int32_t ldb);
+  void (*trsm_f64)(int layout, int side, int uplo, int transpose, int diagonal, int32_t m,
+                   int32_t n, double alpha, const void *a, int32_t lda, void *b, int32_t ldb);
+  void (*trsm_complex)(int layout, int side, int uplo, int transpose, int diagonal, int32_t m,
+                       int32_t n, const void *alpha, const void *a, int32_t lda, void *b,
+                       int32_t ldb);
 } tt_cpu_routine_call;
 
-enum { TT_CPU_ROW_MAJOR = 101 }; /* `layout` */
+/* `layout`, and the other enums of CBLAS */
+enum { TT_CPU_ROW_MAJOR = 101, TT_CPU_COLUMN_MAJOR = 102 };
+enum { TT_CPU_NO_TRANS = 111, TT_CPU_TRANS = 112, TT_CPU_CONJ_TRANS = 113 };
+enum { TT_CPU_UPPER = 121, TT_CPU_LOWER = 122, TT_CPU_NON_UNIT = 131, TT_CPU_UNIT = 132 };
+enum { TT_CPU_LEFT = 141, TT_CPU_RIGHT = 142 };
 
 /* The routine for f32, f64, c64 or c128; its address is NULL for other dtypes and without a
  * library. Thread-safe. */

@@ -54,14 +54,15 @@ static void transpose(bool is_complex, bool conjugate, const void *in, int64_t r
     }
 }
 
-/* As LAPACK has it. Its upper triangle in row-major order is the lower one in its own. */
+/* What is lower in row-major order is upper in LAPACK's own, of the transpose: whose factor is the
+ * transpose of ours. */
 static bool factor(tt_dtype dtype, void *array, int64_t n, bool lower) {
   tt_cpu_routine_call call = tt_cpu_routine_get(TT_CPU_POTRF, dtype);
   int bytes = tt_dtype_bytes(dtype);
   if (call.address == NULL || n > INT32_MAX || n == 0)
     return false;
   bool definite =
-      call.potrf(TT_CPU_ROW_MAJOR, lower ? 'L' : 'U', (int32_t)n, array, (int32_t)n) == 0;
+      call.potrf(TT_CPU_COLUMN_MAJOR, lower ? 'U' : 'L', (int32_t)n, array, (int32_t)n) == 0;
   for (int64_t i = 0; i < n; i++)
     memset((char *)array + (lower ? i * n + i + 1 : i * n) * bytes, 0,
            (size_t)((lower ? n - 1 - i : i) * bytes));
@@ -117,8 +118,43 @@ static void conjugate_all(tt_cpu_complex *a, int64_t count) {
     a[i] = conj(a[i]);
 }
 
+/* In BLAS, in place. CBLAS knows no conjugate without a transpose. */
+static bool solve_in_blas(const tt_cpu_args *args, const stack *a, const stack *b,
+                          tt_cpu_solve_form f) {
+  tt_dtype dtype = a->type->dtype;
+  tt_cpu_routine_call call = tt_cpu_routine_get(TT_CPU_TRSM, dtype);
+  int64_t n = a->rows, m = b->rows, columns = b->columns, bytes = tt_dtype_bytes(dtype);
+  if (call.address == NULL || (f.conjugate && !f.transposed) || n > INT32_MAX || m > INT32_MAX ||
+      columns > INT32_MAX)
+    return false;
+  int trans = !f.transposed ? TT_CPU_NO_TRANS : f.conjugate ? TT_CPU_CONJ_TRANS : TT_CPU_TRANS;
+  int side = f.left ? TT_CPU_LEFT : TT_CPU_RIGHT, uplo = f.lower ? TT_CPU_LOWER : TT_CPU_UPPER,
+      unit = f.unit ? TT_CPU_UNIT : TT_CPU_NON_UNIT;
+  if (m * columns * b->count > 0)
+    memcpy(args->out[0], args->in[1], (size_t)(m * columns * b->count * bytes));
+  for (int64_t i = 0; i < a->count && m > 0 && columns > 0; i++) {
+    const void *matrix = (const char *)args->in[0] + i * n * n * bytes;
+    void *x = (char *)args->out[0] + i * m * columns * bytes;
+    static const double one[] = {1, 0};
+    static const float one_f32[] = {1, 0};
+    if (dtype == TT_F32)
+      call.trsm_f32(TT_CPU_ROW_MAJOR, side, uplo, trans, unit, (int32_t)m, (int32_t)columns, 1,
+                    matrix, (int32_t)n, x, (int32_t)columns);
+    else if (dtype == TT_F64)
+      call.trsm_f64(TT_CPU_ROW_MAJOR, side, uplo, trans, unit, (int32_t)m, (int32_t)columns, 1,
+                    matrix, (int32_t)n, x, (int32_t)columns);
+    else
+      call.trsm_complex(TT_CPU_ROW_MAJOR, side, uplo, trans, unit, (int32_t)m, (int32_t)columns,
+                        dtype == TT_C64 ? (const void *)one_f32 : one, matrix, (int32_t)n, x,
+                        (int32_t)columns);
+  }
+  return true;
+}
+
 tt_error *tt_cpu_triangular_solve(const tt_cpu_args *args, tt_cpu_solve_form f) {
   stack a = stack_of(&args->op->operands[0]->type), b = stack_of(&args->op->operands[1]->type);
+  if (solve_in_blas(args, &a, &b, f))
+    return NULL;
   /* x op(a) = b is op(a)^T x^T = b^T. */
   f.transposed = f.transposed != !f.left;
   f.lower = f.lower != f.transposed;
