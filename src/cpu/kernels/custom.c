@@ -69,19 +69,25 @@ static bool is_named(const tt_cpu_target *target, const char *name, tt_dtype dty
          strcmp(name + 8 + size, ending) == 0;
 }
 
-static const tt_cpu_target *find_in(const tt_cpu_target *targets, size_t count,
-                                    const tt_hlo_op *op) {
-  const tt_hlo_type *type = first_type(op);
-  for (size_t i = 0; i < count && type != NULL; i++)
-    if (is_named(&targets[i], name_of(op), type->dtype) &&
-        (tt_dtype_is_complex(type->dtype) ? targets[i].is_complex : targets[i].real))
-      return &targets[i];
+static const tt_cpu_target *find_in(const tt_cpu_targets *targets, const tt_hlo_op *op) {
+  tt_dtype dtype = first_type(op)->dtype;
+  for (size_t i = 0; i < targets->count; i++) {
+    const tt_cpu_target *target = &targets->items[i];
+    if (is_named(target, name_of(op), dtype) &&
+        (tt_dtype_is_complex(dtype) ? target->is_complex : target->real))
+      return target;
+  }
   return NULL;
 }
 
 static const tt_cpu_target *find_target(const tt_hlo_op *op) {
-  const tt_cpu_target *found = find_in(others, sizeof others / sizeof *others, op);
-  return found != NULL ? found : find_in(tt_cpu_factors, tt_cpu_factors_count, op);
+  static const tt_cpu_targets rest = {others, sizeof others / sizeof *others};
+  static const tt_cpu_targets *const all[] = {&rest, &tt_cpu_orthogonal, &tt_cpu_triangular,
+                                              &tt_cpu_svd, &tt_cpu_eigen};
+  const tt_cpu_target *found = NULL;
+  for (size_t i = 0; i < sizeof all / sizeof *all && found == NULL && first_type(op) != NULL; i++)
+    found = find_in(all[i], op);
+  return found;
 }
 
 /* ---- types ---- */

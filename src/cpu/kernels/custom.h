@@ -1,5 +1,5 @@
-/* custom.h: custom calls. The table of targets is in custom.c; factors.c has those of linear
- * algebra, which run matrix by matrix. */
+/* custom.h: custom calls. custom.c finds and checks them; those of linear algebra, which run matrix
+ * by matrix, have tables in factors_*.c. */
 #ifndef TT_CPU_KERNELS_CUSTOM_H
 #define TT_CPU_KERNELS_CUSTOM_H
 
@@ -34,8 +34,11 @@ struct tt_cpu_target {
 /* A number or a bool in the dictionary of backend_config. */
 int64_t tt_cpu_config(const tt_hlo_op *op, const char *key, int64_t fallback);
 
-extern const tt_cpu_target tt_cpu_factors[];
-extern const size_t tt_cpu_factors_count;
+typedef struct tt_cpu_targets {
+  const tt_cpu_target *items;
+  size_t count;
+} tt_cpu_targets;
+extern const tt_cpu_targets tt_cpu_orthogonal, tt_cpu_triangular, tt_cpu_svd, tt_cpu_eigen;
 
 /* approx_top_k.c */
 TT_NODISCARD tt_error *tt_cpu_approx_top_k(const tt_cpu_args *args);

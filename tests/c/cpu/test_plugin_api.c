@@ -112,6 +112,8 @@ TEST_WITHOUT_TORTURE(cpu_plugin_api, create_options) {
               zero = tt_pj_value_int64("cpu_device_count", 0),
               text = tt_pj_value_string("cpu_device_count", "4"),
               nodes = tt_pj_value_int64("num_nodes", 2),
+              number = tt_pj_value_int64("lapack", 1),
+              library = tt_pj_value_string("lapack", "/no/such/library.so"),
               premapped = tt_pj_value_int64("premapped_buffer_size", 0);
   REQUIRE(cpu_plugin() != NULL);
   EXPECT_ERR(create(&unknown, &client), TT_INVALID_ARGUMENT,
@@ -119,6 +121,10 @@ TEST_WITHOUT_TORTURE(cpu_plugin_api, create_options) {
   EXPECT_ERR(create(&zero, &client), TT_INVALID_ARGUMENT, "expected 1 to 1024, got 0");
   EXPECT_ERR(create(&text, &client), TT_INVALID_ARGUMENT, "expected an int64");
   EXPECT_ERR(create(&nodes, &client), TT_UNIMPLEMENTED, "num_nodes");
+  EXPECT_ERR(create(&number, &client), TT_INVALID_ARGUMENT, "expected a string");
+  REQUIRE_OK(create(&library, &client)); /* looked at when a program wants it */
+  tt_pj_client_free(client);
+  client = NULL;
   REQUIRE_OK(create(&premapped, &client));
   tt_pj_client_free(client);
   client = NULL;
