@@ -65,7 +65,7 @@ typedef union tt_cpu_routine_call {
 } tt_cpu_routine_call;
 
 /* `layout`, and the other enums of CBLAS */
-enum { TT_CPU_ROW_MAJOR = 101, TT_CPU_COLUMN_MAJOR = 102 };
+enum { TT_CPU_ROW_MAJOR = 101 };
 enum { TT_CPU_NO_TRANS = 111, TT_CPU_TRANS = 112, TT_CPU_CONJ_TRANS = 113 };
 enum { TT_CPU_UPPER = 121, TT_CPU_LOWER = 122, TT_CPU_NON_UNIT = 131, TT_CPU_UNIT = 132 };
 enum { TT_CPU_LEFT = 141, TT_CPU_RIGHT = 142 };

@@ -1,6 +1,8 @@
 /* Eigenvalues, and the forms on the way to them. */
 #include "cpu/kernels/factors.h"
 
+#include <assert.h>
+
 /* ---- eigenvalues of hermitian matrices ---- */
 
 /* The other triangle from the one that counts. */
@@ -102,33 +104,99 @@ static void unpack(const tt_cpu_job *job, const void *packed, const void *imag, 
   }
 }
 
+/* Result k: the eigenvalue that was found as number `from`, and what becomes of it. `taken` is of
+ * the one found as number k. */
+typedef struct place {
+  int64_t from;
+  bool real, conjugate, taken;
+} place;
+
+/* The other of a conjugate pair among those not taken behind i; -1: it is real. */
+static int64_t find_conjugate(const tt_cpu_complex *t, int64_t n, int64_t i, double norm,
+                              const place *places) {
+  tt_cpu_complex value = conj(t[i * (n + 1)]);
+  double near = sqrt(DBL_EPSILON) * norm;
+  int64_t best = -1;
+  for (int64_t j = i + 1; j < n && fabs(cimag(value)) > 1e3 * DBL_EPSILON * norm; j++) {
+    double distance = cabs(t[j * (n + 1)] - value);
+    if (places[j].taken || distance > near)
+      continue;
+    near = distance;
+    best = j;
+  }
+  return best;
+}
+
+/* A real matrix has real eigenvalues and conjugate pairs: exactly so, the positive imaginary part
+ * first. */
+static void place_values(const tt_cpu_complex *t, int64_t n, bool real_matrix, place *places) {
+  double norm = 0;
+  for (int64_t i = 0; i < n; i++) {
+    norm = fmax(norm, cabs(t[i * (n + 1)]));
+    places[i] = (place){.from = i};
+  }
+  for (int64_t at = 0, i = 0; i < n && real_matrix; i++) {
+    if (places[i].taken)
+      continue;
+    int64_t other = find_conjugate(t, n, i, norm, places);
+    int64_t first = other >= 0 && cimag(t[i * (n + 1)]) < 0 ? other : i;
+    places[at].from = first;
+    places[at++].real = other < 0;
+    if (other < 0)
+      continue;
+    places[other].taken = true;
+    places[at].from = first;
+    places[at++].conjugate = true;
+  }
+}
+
+static tt_cpu_complex as_placed(place to, tt_cpu_complex x) {
+  return to.conjugate ? conj(x) : to.real ? creal(x) : x;
+}
+
+static void store_values(const tt_cpu_job *job, const tt_cpu_complex *t, const place *places) {
+  for (int64_t k = 0; k < job->n; k++) {
+    tt_cpu_complex x = as_placed(places[k], t[places[k].from * (job->n + 1)]);
+    tt_cpu_store(job->dtype, result(job, 0), k, creal(x), cimag(x));
+    if (!job->is_complex)
+      tt_cpu_store(job->dtype, result(job, 1), k, cimag(x), 0);
+  }
+}
+
+static void store_vectors(const tt_cpu_job *job, const tt_cpu_complex *vectors, const place *places,
+                          uint32_t to) {
+  int64_t n = job->n;
+  for (int64_t i = 0; i < n * n; i++) {
+    place from = places[i % n];
+    tt_cpu_complex x = as_placed(from, vectors[i - i % n + from.from]);
+    tt_cpu_store(tt_dtype_complex(job->dtype), result(job, to), i, creal(x), cimag(x));
+  }
+}
+
+static_assert(sizeof(place) <= sizeof(tt_cpu_complex), "places are scratch for elements");
+
 /* In complex numbers, also for real matrices. */
 static tt_error *plain_geev(tt_cpu_job *job, bool left, bool right) {
   int64_t n = job->n;
   uint32_t values = job->is_complex ? 1 : 2; /* results before the vectors */
-  void *given = NULL, *t = NULL, *v = NULL, *row = NULL, *x = NULL;
+  void *given = NULL, *t = NULL, *v = NULL, *row = NULL, *x = NULL, *places = NULL;
   TT_RETURN_IF_ERROR(widen(job, 0, 0, n, n, &given));
   TT_RETURN_IF_ERROR(work(job, 1, n, n, &t));
   TT_RETURN_IF_ERROR(work(job, 2, n, n, &v));
   TT_RETURN_IF_ERROR(work(job, 3, 2, n, &row));
   TT_RETURN_IF_ERROR(work(job, 4, n, n, &x));
+  TT_RETURN_IF_ERROR(work(job, 5, n, 1, &places));
   for (int64_t i = 0; i < n * n; i++)
     ((tt_cpu_complex *)t)[i] = load_wide(job, given, i);
   bool found = tt_cpu_schur(t, n, v, row);
-  for (int64_t i = 0; i < n; i++) {
-    tt_cpu_complex value = ((const tt_cpu_complex *)t)[i * n + i];
-    tt_cpu_store(job->dtype, result(job, 0), i, creal(value), cimag(value));
-    if (!job->is_complex)
-      tt_cpu_store(job->dtype, result(job, 1), i, cimag(value), 0);
+  place_values(t, n, !job->is_complex, places);
+  store_values(job, t, places);
+  for (int side = 0; side < 2; side++) {
+    if (side == 0 ? !left : !right)
+      continue;
+    tt_cpu_eigenvectors(t, v, n, side == 0, x, row);
+    store_vectors(job, x, places, values + (uint32_t)side);
   }
-  if (left)
-    tt_cpu_eigenvectors(t, v, n, true, x, row);
-  if (left)
-    narrow(job, x, values);
-  if (right)
-    tt_cpu_eigenvectors(t, v, n, false, x, row);
-  if (right)
-    narrow(job, x, values + 1);
   return set_info(job, values + 2, found ? 0 : 1);
 }
 

@@ -8,7 +8,7 @@
 #define NAME(x) x##_real
 #define CONJ(x) (x)
 #define REAL(x) (x)
-#define IMAG(x) 0
+#define IMAG(x) 0.0
 #define ABS(x) fabs(x)
 #include "cpu/kernels/linalg.inc"
 #undef T

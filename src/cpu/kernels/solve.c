@@ -54,15 +54,15 @@ static void transpose(bool is_complex, bool conjugate, const void *in, int64_t r
     }
 }
 
-/* What is lower in row-major order is upper in LAPACK's own, of the transpose: whose factor is the
- * transpose of ours. */
+/* In LAPACK's own order: the other triangle of the transpose would do without a copy, but rounds
+ * otherwise than those whom ours is compared with. */
 static bool factor(tt_dtype dtype, void *array, int64_t n, bool lower) {
   tt_cpu_routine_call call = tt_cpu_routine_get(TT_CPU_POTRF, dtype);
   int bytes = tt_dtype_bytes(dtype);
   if (call.address == NULL || n > INT32_MAX || n == 0)
     return false;
   bool definite =
-      call.potrf(TT_CPU_COLUMN_MAJOR, lower ? 'U' : 'L', (int32_t)n, array, (int32_t)n) == 0;
+      call.potrf(TT_CPU_ROW_MAJOR, lower ? 'L' : 'U', (int32_t)n, array, (int32_t)n) == 0;
   for (int64_t i = 0; i < n; i++)
     memset((char *)array + (lower ? i * n + i + 1 : i * n) * bytes, 0,
            (size_t)((lower ? n - 1 - i : i) * bytes));
