@@ -198,14 +198,6 @@ int64_t tt_cpu_config(const tt_hlo_op *op, const char *key, int64_t fallback) {
 
 /* ---- running ---- */
 
-static void clear_results(const tt_cpu_args *args) {
-  for (uint32_t i = 0; i < args->op->results_count; i++) {
-    int64_t bytes = tt_cpu_bytes(&args->op->results[i].type);
-    if (bytes > 0)
-      memset(args->out[i], 0, (size_t)bytes);
-  }
-}
-
 static tt_error *run_stack(const tt_cpu_target *target, const tt_cpu_args *args) {
   const tt_hlo_type *type = first_type(args->op);
   int32_t axes = (int32_t)strcspn(target->operands, " ") - 1, batch = type->rank - axes;
@@ -218,11 +210,7 @@ static tt_error *run_stack(const tt_cpu_target *target, const tt_cpu_args *args)
   job.k = job.m < job.n ? job.m : job.n;
   for (int32_t i = 0; i < batch; i++)
     job.count *= type->dims[i];
-  if (job.count == 0)
-    return NULL;
-  if (job.k == 0)
-    clear_results(args);
-  for (; job.index < job.count && job.k > 0; job.index++)
+  for (; job.index < job.count; job.index++)
     TT_RETURN_IF_ERROR(target->run(&job));
   return NULL;
 }

@@ -108,8 +108,9 @@ static inline void store_wide(const tt_cpu_job *job, void *a, int64_t i, tt_cpu_
     ((double *)a)[i] = creal(x);
 }
 
+/* Empty matrices have plain C: LAPACKE refuses leading dimensions of 0. */
 static inline tt_cpu_routine_call routine(const tt_cpu_job *job, tt_cpu_routine which) {
-  return tt_cpu_routine_get(which, job->dtype);
+  return job->k == 0 ? (tt_cpu_routine_call){NULL} : tt_cpu_routine_get(which, job->dtype);
 }
 
 static inline void transpose(const tt_cpu_job *job, const void *in, int64_t rows, int64_t columns,

@@ -75,6 +75,8 @@ static tt_error *run_hetrd(tt_cpu_job *job) {
   tt_cpu_routine_call call = routine(job, TT_CPU_HETRD);
   int32_t n = (int32_t)job->n;
   bool lower = tt_cpu_config(job->args->op, "uplo", 'L') != 'U';
+  if (job->k == 0)
+    return set_info(job, 4, 0);
   copy_in(job, 0, 0);
   return set_info(job, 4,
                   call.hetrd(ROW, lower ? 'L' : 'U', n, result(job, 0), n, result(job, 1),
@@ -252,7 +254,6 @@ static tt_error *plain_schur(tt_cpu_job *job) {
     tt_cpu_complex value = ((const tt_cpu_complex *)t)[i * n + i];
     tt_cpu_store(job->dtype, result(job, 2), i, creal(value), cimag(value));
   }
-  *(int32_t *)result(job, 3) = 0;
   return set_info(job, 4, found ? 0 : 1);
 }
 
@@ -260,6 +261,9 @@ static tt_error *run_gees(tt_cpu_job *job) {
   tt_cpu_routine_call call = routine(job, TT_CPU_GEES);
   char mode = tt_cpu_config(job->args->op, "mode", 'V') == 'N' ? 'N' : 'V';
   int32_t n = (int32_t)job->n, *sdim = result(job, job->is_complex ? 3 : 4);
+  *sdim = 0;
+  if (job->k == 0)
+    return set_info(job, job->is_complex ? 4 : 5, 0);
   if (call.address == NULL)
     return plain_schur(job);
   copy_in(job, 0, 0);

@@ -95,6 +95,10 @@ static tt_error *run_unmqr(tt_cpu_job *job) {
 
 static tt_error *run_geqp3(tt_cpu_job *job) {
   tt_cpu_routine_call call = routine(job, TT_CPU_GEQP3);
+  for (int64_t i = 0; i < job->n && job->k == 0; i++)
+    ((int32_t *)result(job, 1))[i] = (int32_t)i + 1;
+  if (job->k == 0)
+    return NULL;
   copy_in(job, 0, 0);
   copy_in(job, 1, 1);
   return set_info(job, 3,

@@ -100,12 +100,12 @@ static const kernel_case singular[] = {
                  "2x3xf64") "return %r#1, %p, %r#4 : tensor<2xf64>, tensor<2x3xf64>, tensor<i32>",
      "(tensor<2xf64>, tensor<2x3xf64>, tensor<i32>)", "5 2 3 0 4 0 -2 0 0", 1e-12},
     {"gesvd, full: vt is orthogonal",
-     WIDE SVD(
-         "gesvd", "d", "65", "2x2",
-         "3x3") "%t = stablehlo.transpose %r#3, dims = [1, 0] : (tensor<3x3xf64>) -> "
-                "tensor<3x3xf64>\n" PRODUCT("p", "r#3", "3x3xf64", "t", "3x3xf64",
-                                            "3x3xf64") "return %r#1, %p, %r#4 : tensor<2xf64>, "
-                                                       "tensor<3x3xf64>, tensor<i32>",
+     WIDE SVD("gesvd", "d", "65", "2x2",
+              "3x3") "%t = stablehlo.transpose %r#3, dims = [1, 0] : (tensor<3x3xf64>) -> "
+                     "tensor<3x3xf64>\n" PRODUCT(
+                         "p", "r#3", "3x3xf64", "t", "3x3xf64",
+                         "3x3xf64") "return %r#1, %p, %r#4 : tensor<2xf64>, "
+                                    "tensor<3x3xf64>, tensor<i32>",
      "(tensor<2xf64>, tensor<3x3xf64>, tensor<i32>)", "5 2 1 0 0 0 1 0 0 0 1 0", 1e-12},
     {"no vectors, of rank 1",
      "%a = stablehlo.constant dense<1.0> : tensor<2x3xf64>\n" SVD(
@@ -157,6 +157,34 @@ static const kernel_case eigen[] = {
 };
 
 TEST(cpu_kernel_factors, eigenvalues) { kernel_expect(eigen, COUNT(eigen)); }
+
+static const kernel_case empty[] = {
+    {"LuDecomposition: the rows stay",
+     "%a = stablehlo.constant dense<1.0> : tensor<3x0xf32>\n%r:3 = stablehlo.custom_call "
+     "@LuDecomposition(%a) : (tensor<3x0xf32>) -> (tensor<3x0xf32>, tensor<0xi32>, tensor<3xi32>)\n"
+     "return %r#2 : tensor<3xi32>",
+     "tensor<3xi32>", "0 1 2", 0},
+    {"no reflectors change nothing",
+     "%a = stablehlo.constant dense<1.0> : tensor<2x0xf32>\n%t = stablehlo.constant dense<1.0> : "
+     "tensor<0xf32>\n%c = stablehlo.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>\n"
+     "%r = stablehlo.custom_call @lapack_sormqr_ffi(%a, %t, %c) {backend_config = {left = true, "
+     "transpose = false}} : (tensor<2x0xf32>, tensor<0xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>\n"
+     "return %r : tensor<2x1xf32>",
+     "tensor<2x1xf32>", "1 2", 0},
+    {"gesdd, full: any basis",
+     "%a = stablehlo.constant dense<1.0> : tensor<2x0xf32>\n%r:5 = stablehlo.custom_call "
+     "@lapack_sgesdd_ffi(%a) {backend_config = {mode = 65 : ui8}} : (tensor<2x0xf32>) -> "
+     "(tensor<2x0xf32>, tensor<0xf32>, tensor<2x2xf32>, tensor<0x0xf32>, tensor<i32>)\n"
+     "return %r#2, %r#4 : tensor<2x2xf32>, tensor<i32>",
+     "(tensor<2x2xf32>, tensor<i32>)", "1 0 0 1 0", 0},
+    {"no matrices",
+     "%a = stablehlo.constant dense<1.0> : tensor<0x2x2xf32>\n%r:3 = stablehlo.custom_call "
+     "@lapack_ssyevd_ffi(%a) : (tensor<0x2x2xf32>) -> (tensor<0x2x2xf32>, tensor<0x2xf32>, "
+     "tensor<0xi32>)\nreturn %r#1 : tensor<0x2xf32>",
+     "tensor<0x2xf32>", "", 0},
+};
+
+TEST(cpu_kernel_factors, empty) { kernel_expect(empty, COUNT(empty)); }
 
 static const kernel_case others[] = {
     {"ApproxTopK",
