@@ -5,6 +5,7 @@
 # make tsan    C tests under the thread sanitizer, on our own plugin
 # make opinfo  PyTorch's OpInfo suite              make aot    every rule's program compiled by libtpu
 # make bench   measurements                        make format rewrites C and Python sources
+# make jax     the JAX package in a .venv-jax of its own, and its tests
 # make clean   all but .venv
 PYTHON ?= python3
 VENV ?= $(CURDIR)/.venv
@@ -20,7 +21,7 @@ export PATH := $(VENV)/bin:$(PATH)
 # Only one make at a time works in a build folder.
 LOCK = flock $(1).lock
 
-.PHONY: build demo test check asan tsan bench opinfo aot format clean
+.PHONY: build demo test check asan tsan bench opinfo aot jax format clean
 
 build: $(VENV)/.tt-package $(BUILD)/build.ninja
 	@$(call LOCK,$(BUILD)) cmake --build $(BUILD)
@@ -101,6 +102,11 @@ aot: build $(VENV)/.tt-aot
 $(VENV)/.tt-aot: $(VENV)/.tt-package
 	$(EDITABLE) -e '.[tpu]'
 	@touch $@
+
+jax:
+	test -x $(VENV)-jax/bin/python || $(PYTHON) -m venv $(VENV)-jax
+	$(VENV)-jax/bin/python -m pip --disable-pip-version-check install -q pytest ./packages/jax
+	$(VENV)-jax/bin/python -m pytest packages/jax/tests
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)*.lock torch_tpu/_C*.so torch_tpu/libpjrt_cpu.so
