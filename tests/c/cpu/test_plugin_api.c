@@ -111,8 +111,7 @@ TEST_WITHOUT_TORTURE(cpu_plugin_api, create_options) {
   tt_pj_value unknown = tt_pj_value_int64("no_such_option", 1),
               zero = tt_pj_value_int64("cpu_device_count", 0),
               text = tt_pj_value_string("cpu_device_count", "4"),
-              nodes = tt_pj_value_int64("num_nodes", 2),
-              number = tt_pj_value_int64("lapack", 1),
+              nodes = tt_pj_value_int64("num_nodes", 2), number = tt_pj_value_int64("lapack", 1),
               library = tt_pj_value_string("lapack", "/no/such/library.so"),
               premapped = tt_pj_value_int64("premapped_buffer_size", 0);
   REQUIRE(cpu_plugin() != NULL);
