@@ -89,6 +89,24 @@ static tt_error *check_hetrd(const tt_hlo_op *op) {
 
 /* ---- eigenvalues of any matrix ---- */
 
+/* LAPACK prints a complaint about others, and no iteration ends on them. */
+static bool is_finite(const tt_cpu_job *job) {
+  for (int64_t i = 0; i < job->n * job->n; i++) {
+    double imag = 0, value = tt_cpu_load(job->dtype, operand(job, 0), i, &imag);
+    if (!isfinite(value) || !isfinite(imag))
+      return false;
+  }
+  return true;
+}
+
+/* As LAPACK says it: the matrix, argument 4, is at fault. Other results are zeros. */
+static tt_error *refuse_matrix(const tt_cpu_job *job) {
+  uint32_t count = job->args->op->results_count;
+  for (uint32_t i = 0; i < count; i++)
+    clear(job, i);
+  return set_info(job, count - 1, -4);
+}
+
 /* Vectors of conjugate pairs stand side by side as real and imaginary part. */
 static void unpack(const tt_cpu_job *job, const void *packed, const void *imag, uint32_t to) {
   tt_dtype out = tt_dtype_complex(job->dtype);
@@ -226,6 +244,8 @@ static tt_error *run_geev(tt_cpu_job *job) {
   uint32_t values = job->is_complex ? 1 : 2;
   int32_t n = (int32_t)job->n;
   void *a = NULL;
+  if (!is_finite(job))
+    return refuse_matrix(job);
   if (!left)
     clear(job, values);
   if (!right)
@@ -261,6 +281,8 @@ static tt_error *run_gees(tt_cpu_job *job) {
   tt_cpu_routine_call call = routine(job, TT_CPU_GEES);
   char mode = tt_cpu_config(job->args->op, "mode", 'V') == 'N' ? 'N' : 'V';
   int32_t n = (int32_t)job->n, *sdim = result(job, job->is_complex ? 3 : 4);
+  if (!is_finite(job))
+    return refuse_matrix(job);
   *sdim = 0;
   if (job->k == 0)
     return set_info(job, job->is_complex ? 4 : 5, 0);

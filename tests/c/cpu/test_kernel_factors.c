@@ -135,6 +135,12 @@ static const kernel_case eigen[] = {
      "0 0 1 1 0 0 0 0 0 0 0 0 0.70710678118655 0.70710678118655 0.70710678118655 "
      "0.70710678118655",
      1e-12},
+    {"geev of what is not finite",
+     "%a = stablehlo.constant dense<0x7FC00000> : tensor<2x2xf32>\n%r:5 = stablehlo.custom_call "
+     "@lapack_sgeev_ffi(%a) {backend_config = {compute_left = 78 : ui8, compute_right = 78 : "
+     "ui8}} : (tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2x2xcomplex<f32>>, "
+     "tensor<2x2xcomplex<f32>>, tensor<i32>)\nreturn %r#4 : tensor<i32>",
+     "tensor<i32>", "-4", 0},
     {"gees, complex: t is upper triangular, z t z^H is a",
      "%a = stablehlo.constant dense<[[(1.0, 0.0), (0.0, 2.0)], [(3.0, 0.0), (4.0, -1.0)]]> : "
      "tensor<2x2xcomplex<f64>>\n%r:5 = stablehlo.custom_call @lapack_zgees_ffi(%a) "
