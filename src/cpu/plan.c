@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/emit/emit.h"
 #include "cpu/passes/expand.h"
 #include "cpu/plan_internal.h"
 #include "cpu/promote.h"
@@ -123,6 +124,7 @@ out:
 void tt_cpu_plan_free(tt_cpu_plan *plan) {
   if (plan == NULL)
     return;
+  tt_cpu_codes_free(plan->codes);
   tt_hlo_module_free(plan->module);
   tt_arena_reset(&plan->arena);
   free(plan);

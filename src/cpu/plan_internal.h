@@ -90,6 +90,7 @@ struct tt_cpu_plan {
   tt_hlo_module *module;
   tt_arena arena;
   tt_cpu_body *bodies; /* the first is @main */
+  tt_cpu_code *codes;  /* of its tile programs */
   tt_cpu_slot *params, *results;
   size_t params_count, results_count;
   tt_cpu_costs costs;

@@ -8,7 +8,7 @@
 
 #define M(name) TT_CPU_MICRO_##name
 
-enum { NOWHERE = -1, UNROLL_MAX = 4, MASKS = 6, FOLDS_MAX = 8 };
+enum { NOWHERE = -1, UNROLL_MAX = 4, MASKS = 6, SHARED_MASKS_MAX = 2, FOLDS_MAX = 8 };
 
 typedef struct value_place {
   int16_t reg;  /* as in tt_cpu_machine_op; NOWHERE */
@@ -23,7 +23,7 @@ typedef struct state {
   value_place *places;
   int16_t owner[32], mask_owner[8]; /* values, or NOWHERE */
   uint32_t limit, masks_limit;
-  uint32_t locked; /* registers of the op at hand */
+  uint32_t locked, locked_masks; /* registers of the op at hand */
   uint32_t shared_left, shared_masks_left;
   uint32_t folds, next_fold; /* their registers are the first of each copy */
   uint32_t masks_top;
@@ -94,27 +94,24 @@ static void measure(state *s, pressure *p) {
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* As many copies as have registers; then as many invariants. */
-static void divide_registers(state *s, const pressure *p) {
+static void divide_registers(state *s, const pressure *p, uint32_t unroll) {
   tt_cpu_allocation *out = s->out;
   bool evex = s->b->isa == TT_CPU_ISA_AVX512;
   uint32_t total = evex ? 31 : 15, masks = MASKS - (p->folds > 0), each = p->vectors + p->folds;
-  uint32_t unroll = s->b->count > 800 ? 1 : s->b->count > 250 ? 2 : UNROLL_MAX;
-  if (s->b->program->count <= TT_CPU_EMIT_FEW)
-    unroll = 1;
+  uint32_t shared_masks = least(p->invariant_masks, SHARED_MASKS_MAX);
   while (unroll > 1 && (unroll * each + least(p->invariant_vectors, 1) > total ||
-                        unroll * p->masks + p->invariant_masks > masks))
+                        unroll * p->masks + shared_masks > masks))
     unroll--;
   uint32_t room = total > unroll * each ? total - unroll * each : 0;
   uint32_t shared = least(p->invariant_vectors, room);
-  if (p->folds > FOLDS_MAX || p->invariant_masks > masks || unroll * p->masks + p->invariant_masks > masks)
-    out->failed = true;
+  out->failed = p->folds > FOLDS_MAX;
   out->unroll = unroll;
   out->each = (total - shared) / unroll;
-  out->masks_each = out->failed ? 0 : (masks - p->invariant_masks) / unroll;
+  out->masks_each = (masks - shared_masks) / unroll;
   s->limit = out->each;
   s->masks_limit = out->masks_each;
   s->shared_left = shared;
-  s->shared_masks_left = p->invariant_masks;
+  s->shared_masks_left = shared_masks;
   s->folds = p->folds;
   s->masks_top = masks;
 }
@@ -157,7 +154,7 @@ static void spill(state *s, int v) {
   value_place *place = &s->places[v];
   if (place->slot == NOWHERE && s->b->micros[v].code != M(CONST)) {
     place->slot = (int16_t)(s->once ? s->out->shared_slots++ : s->out->slots++);
-    emit(s, (tt_cpu_machine_op){.code = M(SPILL),
+    emit(s, (tt_cpu_machine_op){.code = in_mask_register(s->b, v) ? M(SPILL_MASK) : M(SPILL),
                                 .lane = s->b->micros[v].lane,
                                 .in = {(uint8_t)place->reg},
                                 .place = s->once ? TT_CPU_PLACE_SHARED_SLOT : TT_CPU_PLACE_SLOT,
@@ -167,41 +164,33 @@ static void spill(state *s, int v) {
 }
 
 /* Frees the register of the value that is read last, among those that the op at hand does not use. */
-static int evict(state *s) {
+static int evict(state *s, const int16_t *owner, uint32_t first, uint32_t limit, uint32_t locked) {
   int best = NOWHERE;
-  for (uint32_t r = s->folds; r < s->limit; r++)
-    if ((s->locked >> r & 1) == 0 &&
-        (best == NOWHERE ||
-         s->b->micros[s->owner[r]].last > s->b->micros[s->owner[best]].last))
+  for (uint32_t r = first; r < limit; r++)
+    if ((locked >> r & 1) == 0 &&
+        (best == NOWHERE || s->b->micros[owner[r]].last > s->b->micros[owner[best]].last))
       best = (int)r;
   if (best == NOWHERE) {
     s->out->failed = true;
-    return 0;
+    return (int)first;
   }
-  spill(s, s->owner[best]);
+  spill(s, owner[best]);
   return best;
 }
 
 static int take(state *s, int v) {
+  bool mask = in_mask_register(s->b, v);
+  int16_t *owner = mask ? s->mask_owner : s->owner;
+  uint32_t *locked = mask ? &s->locked_masks : &s->locked;
+  uint32_t first = mask ? 0 : s->folds, limit = mask ? s->masks_limit : s->limit;
   int reg = NOWHERE;
-  if (in_mask_register(s->b, v)) {
-    for (uint32_t r = 0; r < s->masks_limit && reg == NOWHERE; r++)
-      if (s->mask_owner[r] == NOWHERE)
-        reg = (int)r;
-    if (reg == NOWHERE) {
-      s->out->failed = true;
-      return 0;
-    }
-    s->mask_owner[reg] = (int16_t)v;
-  } else {
-    for (uint32_t r = s->folds; r < s->limit && reg == NOWHERE; r++)
-      if (s->owner[r] == NOWHERE)
-        reg = (int)r;
-    if (reg == NOWHERE)
-      reg = evict(s);
-    s->owner[reg] = (int16_t)v;
-    s->locked |= UINT32_C(1) << reg;
-  }
+  for (uint32_t r = first; r < limit && reg == NOWHERE; r++)
+    if (owner[r] == NOWHERE)
+      reg = (int)r;
+  if (reg == NOWHERE)
+    reg = evict(s, owner, first, limit, *locked);
+  owner[reg] = (int16_t)v;
+  *locked |= UINT32_C(1) << reg;
   s->places[v].reg = (int16_t)reg;
   return reg;
 }
@@ -224,6 +213,8 @@ static void load(state *s, int operand, int lane, int dst) {
   set_memory(s, &op, operand);
   if (op.place == TT_CPU_PLACE_CONSTANT)
     op.code = M(CONST);
+  else if (in_mask_register(s->b, operand))
+    op.code = M(RELOAD_MASK);
   emit(s, op);
 }
 
@@ -233,16 +224,12 @@ static bool in_register(const state *s, int operand) {
 
 static void lock(state *s, int v) {
   int16_t reg = s->places[v].reg;
-  if (reg < TT_CPU_SHARED && !in_mask_register(s->b, v))
-    s->locked |= UINT32_C(1) << reg;
+  if (reg < TT_CPU_SHARED)
+    *(in_mask_register(s->b, v) ? &s->locked_masks : &s->locked) |= UINT32_C(1) << reg;
 }
 
 static uint8_t get(state *s, int v) {
   if (s->places[v].reg == NOWHERE) {
-    if (in_mask_register(s->b, v)) {
-      s->out->failed = true;
-      return 0;
-    }
     int reg = take(s, v);
     load(s, v, s->b->micros[v].lane, reg);
     s->places[v].passing = s->b->micros[v].invariant;
@@ -276,9 +263,9 @@ static int result(state *s, uint32_t i) {
   if (s->once && s->places[i].looped) {
     bool mask = in_mask_register(s->b, (int)i);
     uint32_t total = s->b->isa == TT_CPU_ISA_AVX512 ? 31 : 15;
-    if (mask)
+    if (mask && s->shared_masks_left > 0)
       s->places[i].reg = (int16_t)(TT_CPU_SHARED + s->masks_top - --s->shared_masks_left);
-    else if (s->shared_left > 0)
+    else if (!mask && s->shared_left > 0)
       s->places[i].reg = (int16_t)(TT_CPU_SHARED + total - s->shared_left--);
     if (s->places[i].reg != NOWHERE)
       return s->places[i].reg;
@@ -415,7 +402,7 @@ static void plain_op(state *s, uint32_t i) {
 
 static void allocate_micro(state *s, uint32_t i) {
   const tt_cpu_micro *m = &s->b->micros[i];
-  s->locked = 0;
+  s->locked = s->locked_masks = 0;
   if (m->code == M(FMA))
     fma_op(s, i);
   else if (m->code == M(COPYSIGN))
@@ -430,25 +417,26 @@ static void allocate_micro(state *s, uint32_t i) {
     release(s, (int)i);
 }
 
-void tt_cpu_allocate(const tt_cpu_build *b, tt_cpu_allocation *out) {
+/* False: some op found no register, or there is no memory. */
+static bool allocate(const tt_cpu_build *b, uint32_t unroll, tt_cpu_allocation *out) {
   state s = {.b = b, .out = out};
   pressure p = {0};
   *out = (tt_cpu_allocation){0};
   s.places = tt_arena_array(b->arena, b->count, sizeof *s.places);
   if (s.places == NULL) {
     out->failed = true;
-    return;
+    return false;
   }
   for (uint32_t i = 0; i < b->count; i++)
     s.places[i].reg = s.places[i].slot = NOWHERE;
   memset(s.owner, 0xff, sizeof s.owner);
   memset(s.mask_owner, 0xff, sizeof s.mask_owner);
   measure(&s, &p);
-  divide_registers(&s, &p);
+  divide_registers(&s, &p, unroll);
   s.once = true;
   for (uint32_t i = 0; i < b->count && !out->failed; i++) {
     const tt_cpu_micro *m = &b->micros[i];
-    bool wanted = m->code == M(CONST) ? s.places[i].looped && s.shared_left > 0 : true;
+    bool wanted = m->code != M(CONST) || (s.places[i].looped && s.shared_left > 0);
     if (m->invariant && has_result(m) && wanted)
       allocate_micro(&s, i);
   }
@@ -457,4 +445,14 @@ void tt_cpu_allocate(const tt_cpu_build *b, tt_cpu_allocation *out) {
   for (uint32_t i = 0; i < b->count && !out->failed; i++)
     if (!b->micros[i].invariant || !has_result(&b->micros[i]))
       allocate_micro(&s, i);
+  return !out->failed;
+}
+
+/* Invariants that stay on the stack want a register where they are read, which is not counted. */
+void tt_cpu_allocate(const tt_cpu_build *b, tt_cpu_allocation *out) {
+  uint32_t unroll = b->count > 800 ? 1 : b->count > 250 ? 2 : UNROLL_MAX;
+  if (b->program->count <= TT_CPU_EMIT_FEW)
+    unroll = 1;
+  while (!allocate(b, unroll, out) && unroll > 1)
+    unroll /= 2;
 }

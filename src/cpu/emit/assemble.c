@@ -648,6 +648,12 @@ static void assemble_op(assembler *s, const tt_cpu_machine_op *op) {
       vector(s, (opcode){0, 1, 0, info->op32}, size,
              reg_of(s, op->code == M(SPILL) ? op->in[0] : op->dst), 0, m);
       return;
+    case M(SPILL_MASK):
+    case M(RELOAD_MASK):
+      m = slot(s, op);
+      vex(s, (opcode){0, 1, 0, info->op32}, 16,
+          mask_of(s, op->code == M(SPILL_MASK) ? op->in[0] : op->dst), 0, &m);
+      return;
     default:
       table_op(s, op);
   }

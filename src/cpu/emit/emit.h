@@ -30,14 +30,14 @@ typedef enum tt_cpu_fold {
   TT_CPU_FOLD_MIN
 } tt_cpu_fold;
 
-typedef struct tt_cpu_emit_op {
+struct tt_cpu_emit_op {
   tt_hlo_code code; /* CONVERT: from -> to */
   tt_dtype from;    /* of the operands; of the branches for select and clamp */
   tt_dtype to;
   tt_hlo_direction direction; /* of COMPARE */
   bool total;                 /* COMPARE of floats in total order */
   uint16_t in[3];             /* values */
-} tt_cpu_emit_op;
+};
 
 typedef struct tt_cpu_emit_in {
   tt_dtype dtype;
@@ -63,7 +63,6 @@ typedef struct tt_cpu_emit_program {
  * equal size. */
 typedef void (*tt_cpu_code_function)(void *const *pointers, int64_t count);
 
-typedef struct tt_cpu_code tt_cpu_code;
 struct tt_cpu_code {
   tt_cpu_code_function function;
   tt_cpu_code *next; /* of who owns it */

@@ -492,6 +492,13 @@ static int from_f64(tt_cpu_build *b, tt_dtype to, int x) {
   }
 }
 
+/* By halves: only the sum rounds. */
+static int u32_to_f32(tt_cpu_build *b, int x) {
+  int high = op1(b, M(S32_F32), 2, op_imm(b, M(SHR), 2, x, NO, 16));
+  int low = op1(b, M(S32_F32), 2, op2(b, M(AND), 2, x, K(WORD)));
+  return op2(b, M(ADD), 2, op2(b, M(MUL), 2, high, K(TWO_16)), low);
+}
+
 static int from_integer(tt_cpu_build *b, tt_dtype from, tt_dtype to, int x) {
   bool wide = lane_of(from) == 3, is_signed = tt_dtype_is_signed(from);
   bool unsigned32 = from == TT_U32;
@@ -499,7 +506,7 @@ static int from_integer(tt_cpu_build *b, tt_dtype from, tt_dtype to, int x) {
     return is_wide(b) ? op_imm(b, M(ICMP), lane_of(from), x, wide ? K(ZERO_Q) : K(ZERO), 4)
                       : compare_narrow(b, TT_HLO_NE, x, K(ZERO));
   if (to == TT_F32 && unsigned32 && !is_wide(b))
-    return fail(b);
+    return u32_to_f32(b, x);
   if (to == TT_F32)
     return op1(b, wide ? (is_signed ? M(S64_F32) : M(U64_F32)) : unsigned32 ? M(U32_F32) : M(S32_F32),
                wide ? 3 : 2, x);

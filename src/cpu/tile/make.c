@@ -1,6 +1,7 @@
 /* Makes tile programs: picks loops, wraps ops on narrow dtypes in conversions, gives registers. */
 #include <string.h>
 
+#include "cpu/emit/emit.h"
 #include "cpu/kernel.h"
 #include "cpu/tile/tile.h"
 
@@ -21,6 +22,8 @@ typedef struct program {
   tt_cpu_instruction *instructions; /* with values for slots */
   uint32_t values_count, instructions_count, capacity;
   int32_t *results; /* [ops_count]: values */
+  tt_cpu_emit_op *emitted; /* as the instructions, for code */
+  tt_dtype *dtypes;        /* of the inputs */
   int bytes;        /* of the widest element */
 } program;
 
@@ -63,8 +66,21 @@ static void note_bytes(program *p, tt_dtype dtype) {
   p->bytes = tt_dtype_bytes(dtype) > p->bytes ? tt_dtype_bytes(dtype) : p->bytes;
 }
 
+/* For code: what the instruction is, without its loop. */
+static void note_op(program *p, int32_t at, const tt_hlo_op *op, tt_dtype from, tt_dtype gives) {
+  tt_cpu_emit_op *to = &p->emitted[at];
+  const tt_hlo_attr *direction = op == NULL ? NULL : tt_hlo_op_attr(op, TT_HLO_COMPARISON_DIRECTION);
+  const tt_hlo_attr *type = op == NULL ? NULL : tt_hlo_op_attr(op, TT_HLO_COMPARE_TYPE);
+  to->code = op == NULL ? TT_HLO_CONVERT : op->code;
+  to->from = from;
+  to->to = gives;
+  to->direction = direction == NULL ? TT_HLO_EQ : (tt_hlo_direction)direction->i64;
+  to->total = type != NULL && type->i64 == TT_HLO_COMPARE_TOTALORDER;
+  memcpy(to->in, p->instructions[at].in, sizeof to->in);
+}
+
 static int32_t emit(program *p, tt_cpu_loop loop, const tt_hlo_op *op, const int32_t *in,
-                    uint32_t ins, tt_dtype gives) {
+                    uint32_t ins, tt_dtype from, tt_dtype gives) {
   int32_t at = (int32_t)p->instructions_count++, made = (int32_t)p->values_count++;
   tt_cpu_instruction *to = &p->instructions[at];
   *to = (tt_cpu_instruction){.loop = loop, .op = op, .out = (uint16_t)made};
@@ -73,6 +89,7 @@ static int32_t emit(program *p, tt_cpu_loop loop, const tt_hlo_op *op, const int
     p->values[to->in[i]].last = at;
   }
   p->values[made] = (program_value){-1, -1, -1};
+  note_op(p, at, op, from, gives);
   note_bytes(p, gives);
   return made;
 }
@@ -82,7 +99,7 @@ static int32_t emit_convert(program *p, int32_t from, tt_dtype from_dtype, tt_dt
   tt_dtype via[3];
   int count = tt_cpu_convert_path(from_dtype, to, loops, via);
   for (int i = 0; i < count; i++)
-    from = emit(p, loops[i], NULL, &from, 1, via[i]);
+    from = emit(p, loops[i], NULL, &from, 1, i == 0 ? from_dtype : via[i - 1], via[i]);
   return from;
 }
 
@@ -102,8 +119,11 @@ static void add_op(program *p, uint32_t i) {
   const tt_hlo_op *op = from->op;
   tt_dtype result = op->results[0].type.dtype;
   int32_t in[3] = {0};
-  for (uint32_t k = 0; k < op->operands_count; k++)
+  for (uint32_t k = 0; k < op->operands_count; k++) {
     in[k] = from->in[k].made >= 0 ? p->results[from->in[k].made] : -1 - from->in[k].made;
+    if (from->in[k].made < 0)
+      p->dtypes[in[k]] = op->operands[k]->type.dtype;
+  }
   if (op->code == TT_HLO_CONVERT) {
     p->results[i] = emit_convert(p, in[0], op->operands[0]->type.dtype, result);
     return;
@@ -112,7 +132,8 @@ static void add_op(program *p, uint32_t i) {
     in[k] = widen(p, in[k], op->operands[k]->type.dtype, compute_dtype(op, k));
   tt_dtype given = given_dtype(op);
   int32_t made =
-      emit(p, tt_cpu_loop_find(op->code, loop_dtype(op)), op, in, op->operands_count, given);
+      emit(p, tt_cpu_loop_find(op->code, loop_dtype(op)), op, in, op->operands_count,
+           loop_dtype(op), given);
   p->results[i] = given == result ? made : emit_convert(p, made, given, result);
 }
 
@@ -166,7 +187,10 @@ static tt_error *begin_program(program *p) {
   p->values = tt_arena_array(&p->scratch, p->ins + p->capacity, sizeof *p->values);
   p->instructions = tt_arena_array(&p->scratch, p->capacity, sizeof *p->instructions);
   p->results = tt_arena_array(&p->scratch, p->ops_count, sizeof *p->results);
-  if (p->values == NULL || p->instructions == NULL || p->results == NULL)
+  p->emitted = tt_arena_array(&p->scratch, p->capacity, sizeof *p->emitted);
+  p->dtypes = tt_arena_array(&p->scratch, p->ins, sizeof *p->dtypes);
+  if (p->values == NULL || p->instructions == NULL || p->results == NULL || p->emitted == NULL ||
+      p->dtypes == NULL)
     return tt_error_no_memory(p->capacity * sizeof *p->values);
   for (uint32_t i = 0; i < p->ins; i++)
     p->values[i] = (program_value){(int32_t)i, -1, -1};
@@ -232,9 +256,21 @@ static void finish_tile(const program *p, uint32_t registers_count, tt_cpu_tile 
   tile->cost += 0.1 * (tile->ins + tile->outs);
 }
 
-tt_error *tt_cpu_tile_make(tt_arena *arena, const tt_cpu_tile_op *ops, uint32_t ops_count,
-                           int64_t count, tt_cpu_tile_in *in, uint32_t ins, tt_cpu_tile_out *out,
-                           uint32_t outs, tt_cpu_tile **out_tile) {
+/* One simple loop over memory gains nothing. */
+static void add_code(program *p, tt_cpu_tile *tile, tt_cpu_code **codes) {
+  int32_t *outs = tt_arena_array(&p->scratch, p->outs, sizeof *outs);
+  if (codes == NULL || outs == NULL || tile->instructions_count == 0 ||
+      (tile->direct && op_cost(p->ops[0].op) < 0.1))
+    return;
+  for (uint32_t i = 0; i < p->ops_count; i++)
+    if (p->ops[i].out >= 0)
+      outs[p->ops[i].out] = p->results[i];
+  tt_cpu_tile_add_code(tile, codes, &p->scratch, p->emitted, p->dtypes, outs);
+}
+
+tt_error *tt_cpu_tile_make(tt_arena *arena, tt_cpu_code **codes, const tt_cpu_tile_op *ops,
+                           uint32_t ops_count, int64_t count, tt_cpu_tile_in *in, uint32_t ins,
+                           tt_cpu_tile_out *out, uint32_t outs, tt_cpu_tile **out_tile) {
   tt_error *err = NULL;
   program p = {.ops = ops, .ops_count = ops_count, .ins = ins, .outs = outs};
   tt_cpu_tile *tile = tt_arena_alloc(arena, sizeof *tile);
@@ -252,10 +288,12 @@ tt_error *tt_cpu_tile_make(tt_arena *arena, const tt_cpu_tile_op *ops, uint32_t 
   tile->instructions_count = p.instructions_count;
   tile->instructions =
       tt_arena_copy(arena, p.instructions, p.instructions_count * sizeof *p.instructions);
-  if (tile->instructions == NULL)
+  if (tile->instructions == NULL) {
     err = tt_error_no_memory(p.instructions_count * sizeof *p.instructions);
-  else
+  } else {
     finish_tile(&p, registers_count, tile);
+    add_code(&p, tile, codes);
+  }
 out:
   tt_arena_reset(&p.scratch);
   return err;

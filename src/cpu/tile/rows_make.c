@@ -10,6 +10,7 @@ enum { OPS_MAX = 64, NEAR = 32 << 10 };
 
 typedef struct maker {
   tt_arena *arena;
+  tt_cpu_code **codes;
   tt_cpu_rows *rows;
   const tt_cpu_rows_op *ops;
   const tt_cpu_rows_in *in;
@@ -192,7 +193,7 @@ static tt_error *make_tile(maker *m, uint32_t i, tt_cpu_rows_phase *phase) {
   memcpy(out, t.out, t.outs * sizeof *out);
   memcpy(phase->slots, t.in_slots, t.ins * sizeof *phase->slots);
   memcpy(phase->slots + t.ins, t.out_slots, t.outs * sizeof *phase->slots);
-  TT_RETURN_IF_ERROR(tt_cpu_tile_make(m->arena, t.ops, t.ops_count,
+  TT_RETURN_IF_ERROR(tt_cpu_tile_make(m->arena, m->codes, t.ops, t.ops_count,
                                       phase->each ? r->rows : r->rows * r->row, in, t.ins, out,
                                       t.outs, &phase->tile));
   r->cost += phase->tile->cost * (phase->each ? 1 : (double)r->row);
@@ -234,11 +235,11 @@ static tt_error *make_phases(maker *m) {
   return NULL;
 }
 
-tt_error *tt_cpu_rows_make(tt_arena *arena, int64_t rows, int64_t row, const tt_cpu_rows_op *ops,
+tt_error *tt_cpu_rows_make(tt_arena *arena, tt_cpu_code **codes, int64_t rows, int64_t row, const tt_cpu_rows_op *ops,
                            uint32_t ops_count, const tt_cpu_rows_in *in, uint32_t ins,
                            uint32_t outs, tt_cpu_rows **out_rows) {
   tt_cpu_rows *r = tt_arena_alloc(arena, sizeof *r);
-  maker m = {.arena = arena, .rows = r, .ops = ops, .in = in, .ops_count = ops_count};
+  maker m = {.arena = arena, .codes = codes, .rows = r, .ops = ops, .in = in, .ops_count = ops_count};
   *out_rows = r;
   if (r == NULL)
     return no_memory();

@@ -11,9 +11,8 @@ typedef struct tile_job {
   char *const *out;
 } tile_job;
 
-/* to[i] = the element of `from` that element begin + i is spread from. */
-static void spread(const tt_cpu_tile_in *in, const char *from, int64_t begin, int64_t count,
-                   char *to) {
+void tt_cpu_tile_spread(const tt_cpu_tile_in *in, const char *from, int64_t begin, int64_t count,
+                        char *to) {
   int64_t bytes = in->bytes;
   if (in->inner == 1) { /* rows: whole runs of the period */
     int64_t at = begin % in->period;
@@ -71,7 +70,7 @@ static void run_tiles(const tt_cpu_tile *tile, const tile_job *job, int64_t begi
       if (in->period == 0)
         slots[i] = (char *)job->in[i] + at * in->bytes;
       else if (in->period > 1 && !(at > begin && stays(in, at - length, at + count)))
-        spread(in, job->in[i], at, count, slots[i]);
+        tt_cpu_tile_spread(in, job->in[i], at, count, slots[i]);
     }
     for (uint32_t i = 0; i < tile->outs; i++)
       slots[tile->ins + i] = job->out[i] + at * tile->out[i].bytes;
@@ -91,10 +90,13 @@ static void run_direct(const tt_cpu_tile *tile, const tile_job *job, int64_t beg
 static void run_part(int64_t begin, int64_t end, void *user) {
   const tile_job *job = user;
   const tt_cpu_tile *tile = job->tile;
-  if (tile->direct)
+  if (tile->code != NULL)
+    tt_cpu_tile_run_code(tile, job->in, job->out, begin, end);
+  else if (tile->direct)
     run_direct(tile, job, begin, end);
   else if (tile->instructions_count == 0)
-    spread(&tile->in[0], job->in[0], begin, end - begin, job->out[0] + begin * tile->out[0].bytes);
+    tt_cpu_tile_spread(&tile->in[0], job->in[0], begin, end - begin,
+                       job->out[0] + begin * tile->out[0].bytes);
   else
     run_tiles(tile, job, begin, end);
 }

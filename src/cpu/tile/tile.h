@@ -2,11 +2,17 @@
  * that what one op gives the next stays in the nearest cache.
  *
  * An instruction is a loop over one tile. Its operands are slots: inputs, outputs, registers (tiles
- * of scratch). An input that is spread (a scalar, a row, a column) is written out tile by tile. */
+ * of scratch). An input that is spread (a scalar, a row, a column) is written out tile by tile.
+ *
+ * Where emit/ has machine code for the whole program, that runs instead, over runs of elements in
+ * which each input is either dense or one element. */
 #ifndef TT_CPU_TILE_TILE_H
 #define TT_CPU_TILE_TILE_H
 
 #include "hlo/hlo.h"
+
+typedef struct tt_cpu_code tt_cpu_code;       /* emit/emit.h */
+typedef struct tt_cpu_emit_op tt_cpu_emit_op; /* the same */
 
 typedef struct tt_cpu_loop_args {
   int64_t count;
@@ -21,10 +27,19 @@ typedef void (*tt_cpu_loop)(const tt_cpu_loop_args *args);
 
 enum { TT_CPU_TILE = 512, TT_CPU_TILE_SCRATCH = 48 << 10, TT_CPU_TILE_BUFFERS = 180 };
 
+typedef enum tt_cpu_spread {
+  TT_CPU_SPREAD_DENSE,
+  TT_CPU_SPREAD_SCALAR,
+  TT_CPU_SPREAD_ROW,    /* dense up to the end of a period */
+  TT_CPU_SPREAD_COLUMN, /* a scalar for `inner` elements */
+  TT_CPU_SPREAD_WRITTEN /* changes too often: written out */
+} tt_cpu_spread;
+
 typedef struct tt_cpu_tile_in {
   int64_t inner, period; /* period 0: element i; else element (i / inner) % period */
   int bytes;             /* of an element */
   int32_t last;          /* instruction that reads it */
+  tt_cpu_spread spread;  /* how code reads it; set by tt_cpu_tile_make */
 } tt_cpu_tile_in;
 
 typedef struct tt_cpu_tile_out {
@@ -46,6 +61,8 @@ typedef struct tt_cpu_tile {
   uint32_t ins, outs, slots; /* slots: with the registers */
   uint32_t instructions_count;
   bool direct; /* one instruction and nothing spread: needs no tiles */
+  bool walks;  /* code: some input is a row, a column or written out */
+  tt_cpu_code *code; /* or NULL */
   tt_cpu_tile_in *in;
   tt_cpu_tile_out *out;
   tt_cpu_instruction *instructions;
@@ -61,10 +78,12 @@ typedef struct tt_cpu_tile_op {
   int32_t out; /* the output that it is, or -1 */
 } tt_cpu_tile_op;
 
-/* `in` and `out` are in the arena and have all but `last` and `first`. */
-TT_NODISCARD tt_error *tt_cpu_tile_make(tt_arena *arena, const tt_cpu_tile_op *ops,
-                                        uint32_t ops_count, int64_t count, tt_cpu_tile_in *in,
-                                        uint32_t ins, tt_cpu_tile_out *out, uint32_t outs,
+/* `in` and `out` are in the arena and have all but `last`, `first` and `spread`. Code is added to
+ * `codes`, whose owner frees it (tt_cpu_codes_free); NULL: no code is made. */
+TT_NODISCARD tt_error *tt_cpu_tile_make(tt_arena *arena, tt_cpu_code **codes,
+                                        const tt_cpu_tile_op *ops, uint32_t ops_count,
+                                        int64_t count, tt_cpu_tile_in *in, uint32_t ins,
+                                        tt_cpu_tile_out *out, uint32_t outs,
                                         tt_cpu_tile **out_tile);
 void tt_cpu_tile_run(const tt_cpu_tile *tile, const void *const *in, void *const *out);
 /* Elements [begin, end), on this thread. */
@@ -72,6 +91,17 @@ void tt_cpu_tile_run_range(const tt_cpu_tile *tile, const void *const *in, void 
                            int64_t begin, int64_t end);
 /* NULL, or UNIMPLEMENTED: there is no loop for the op with these dtypes. */
 TT_NODISCARD tt_error *tt_cpu_tile_check(const tt_hlo_op *op);
+
+/* code.c: gives the tile its code, when there is some. `ops`: one for each instruction, on the inputs
+ * and then on what the instructions make; `dtypes`: of the inputs; `outs`: the value of each. */
+void tt_cpu_tile_add_code(tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scratch,
+                          const tt_cpu_emit_op *ops, const tt_dtype *dtypes, const int32_t *outs);
+/* Elements [begin, end) by the tile's code. */
+void tt_cpu_tile_run_code(const tt_cpu_tile *tile, const char *const *in, char *const *out,
+                          int64_t begin, int64_t end);
+/* run.c: to[i] = the element of `from` that element begin + i is spread from. */
+void tt_cpu_tile_spread(const tt_cpu_tile_in *in, const char *from, int64_t begin, int64_t count,
+                        char *to);
 
 /* ---- loops ---- */
 
