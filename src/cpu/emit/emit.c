@@ -108,7 +108,7 @@ static void run_last(const tt_cpu_code *code, void *const *pointers, int64_t beg
 
 void tt_cpu_code_run(const tt_cpu_code *code, void *const *pointers, int64_t count) {
   int64_t rest = code->whole ? count % code->lanes : 0;
-  if (count > rest)
+  if (count > rest || code->folds)
     code->function(pointers, count - rest);
   if (rest > 0)
     run_last(code, pointers, count - rest, rest);

@@ -130,7 +130,8 @@ static bool choose_op(const sample *s, tt_cpu_isa isa, uint32_t values, bool wid
 static void make_sample(sample *s, tt_cpu_isa isa, uint32_t ops, bool wide) {
   memset(s, 0, sizeof *s);
   uint32_t ins = 1 + pick(INS);
-  s->program = (tt_cpu_emit_program){s->in, s->ops, s->out, ins, 0, 0, COUNT_MAX};
+  s->program =
+      (tt_cpu_emit_program){s->in, s->ops, s->out, ins, 0, 0, pick(3) == 0 ? 1 + pick(128) : COUNT_MAX};
   for (uint32_t i = 0; i < ins; i++) {
     s->dtypes[i] = wide && pick(2) == 0 ? wide_dtypes[pick(3)]
                                         : narrow_dtypes[pick(TT_COUNT(narrow_dtypes))];
@@ -282,16 +283,17 @@ static bool check_sample(const sample *s, tt_cpu_isa isa, tt_arena *scratch, uin
   }
   fill_inputs(s);
   run_loops(s, isa);
-  ok = check_run(s, code, 0, COUNT_MAX) && check_run(s, code, 3, 70);
-  for (int i = 0; i < 3 && ok; i++)
-    ok = check_run(s, code, pick(100), pick(71));
+  uint32_t most = (uint32_t)s->program.count;
+  ok = check_run(s, code, 0, most);
+  for (int i = 0; i < 4 && ok; i++)
+    ok = check_run(s, code, pick(100), pick(most < 71 ? most + 1 : 71));
   tt_cpu_code_free(code);
   if (!EXPECT(ok))
     print_failure(s, isa);
   return ok;
 }
 
-static void check_isa(tt_cpu_isa isa, uint32_t refused_most) {
+static void check_isa(tt_cpu_isa isa) {
   static sample s;
   uint32_t refused = 0;
   size_t before = tt_cpu_code_memory_used();
@@ -304,7 +306,6 @@ static void check_isa(tt_cpu_isa isa, uint32_t refused_most) {
     if (!ok)
       break;
   }
-  EXPECT(refused <= refused_most);
   EXPECT_INT(refused, 0);
   EXPECT_INT(tt_cpu_code_memory_used(), before);
 }
@@ -312,13 +313,13 @@ static void check_isa(tt_cpu_isa isa, uint32_t refused_most) {
 TEST_WITHOUT_TORTURE(cpu_emit, random_programs_avx512) {
   if (tt_cpu_isa_best() < TT_CPU_ISA_AVX512)
     SKIP("this processor has no AVX-512");
-  check_isa(TT_CPU_ISA_AVX512, PROGRAMS / 50);
+  check_isa(TT_CPU_ISA_AVX512);
 out:;
 }
 
 TEST_WITHOUT_TORTURE(cpu_emit, random_programs_avx2) {
   if (tt_cpu_isa_best() < TT_CPU_ISA_AVX2)
     SKIP("this processor has no AVX2");
-  check_isa(TT_CPU_ISA_AVX2, PROGRAMS / 50);
+  check_isa(TT_CPU_ISA_AVX2);
 out:;
 }
