@@ -12,6 +12,7 @@ enum { TT_CPU_GROUP_OPS = 24 };
  */
 struct tt_cpu_group {
   bool open;
+  bool coded, codeless; /* it has ops that have machine code, that have none: never both */
   int64_t count;
   int64_t row; /* elements of a row, when it has reductions of them; else 0 */
   uint32_t ops_count;

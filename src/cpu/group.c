@@ -71,6 +71,11 @@ static tt_cpu_step *operand_group(const tt_cpu_maker *m, const tt_hlo_value *ope
   return reads_inside(m, root->step->group, operand, count) ? root->step : NULL;
 }
 
+/* An op without machine code would leave all of the group's to the loops. */
+static bool may_join(const tt_cpu_group *group, const tt_hlo_op *op) {
+  return tt_cpu_tile_has_code(op) ? !group->codeless : !group->coded;
+}
+
 /* The op reads a value of the group that is only there when the group has run. */
 static bool must_follow(const tt_cpu_maker *m, const tt_cpu_step *step, const tt_hlo_op *op,
                         int64_t count) {
@@ -82,7 +87,8 @@ static bool must_follow(const tt_cpu_maker *m, const tt_cpu_step *step, const tt
 }
 
 static bool may_merge(const tt_cpu_group *a, const tt_cpu_group *b) {
-  return a->count == b->count && a->ops_count + b->ops_count < TT_CPU_GROUP_OPS &&
+  return a->count == b->count && !(a->coded && b->codeless) && !(a->codeless && b->coded) &&
+         a->ops_count + b->ops_count < TT_CPU_GROUP_OPS &&
          (a->row == 0 || b->row == 0 || a->row == b->row);
 }
 
@@ -93,6 +99,8 @@ static void merge_groups(tt_cpu_maker *m, tt_cpu_step *into, tt_cpu_step *from) 
     tt_cpu_value_at(m, b->ops[i]->results[0].number)->step = into;
   }
   a->row = a->row == 0 ? b->row : a->row;
+  a->coded = a->coded || b->coded;
+  a->codeless = a->codeless || b->codeless;
   b->ops_count = 0;
   b->open = false;
 }
@@ -115,7 +123,7 @@ static tt_error *find_group(tt_cpu_maker *m, const tt_hlo_op *op, tt_cpu_block *
   for (uint32_t i = 0; i < op->operands_count; i++) {
     tt_cpu_step *other = operand_group(m, op->operands[i], block, count);
     if (other == NULL || other == step || other->group->ops_count == TT_CPU_GROUP_OPS ||
-        must_follow(m, other, op, count))
+        must_follow(m, other, op, count) || !may_join(other->group, op))
       continue;
     if (step == NULL)
       step = other;
@@ -135,6 +143,8 @@ static void join_group(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_step *step) {
   tt_cpu_value_at(m, op->results[0].number)->step = step;
   step->group->ops[step->group->ops_count++] = op;
   step->op = op;
+  if (!is_reduce(op))
+    *(tt_cpu_tile_has_code(op) ? &step->group->coded : &step->group->codeless) = true;
 }
 
 tt_error *tt_cpu_compile_elementwise(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *block) {

@@ -76,6 +76,9 @@ struct tt_cpu_code {
 
 /* NULL: there is no code for it, and the VM runs. `scratch` is used until it returns. */
 tt_cpu_code *tt_cpu_emit(const tt_cpu_emit_program *program, tt_cpu_isa isa, tt_arena *scratch);
+/* Whether programs with such an op may have code; `in` is not looked at. A dry run, some 100 ns. */
+bool tt_cpu_emit_has(const tt_cpu_emit_op *op, tt_cpu_isa isa);
+bool tt_cpu_emit_has_dtype(tt_dtype dtype, tt_cpu_isa isa);
 void tt_cpu_code_free(tt_cpu_code *code); /* NULL is allowed */
 void tt_cpu_codes_free(tt_cpu_code *first); /* and those after it */
 /* Any count: for `whole` code the elements beyond the last full vector go by way of the stack. */

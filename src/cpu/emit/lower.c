@@ -19,7 +19,7 @@ const tt_cpu_micro_info tt_cpu_micros[TT_CPU_MICRO_COUNT] = {
 
 static bool grow(tt_cpu_build *b) {
   uint32_t capacity = b->capacity == 0 ? 128 : 2 * b->capacity;
-  tt_cpu_micro *micros = b->count >= TT_CPU_MICROS_MAX
+  tt_cpu_micro *micros = b->count >= TT_CPU_MICROS_MAX || b->arena == NULL
                              ? NULL
                              : tt_arena_array(b->arena, capacity, sizeof *micros);
   if (micros == NULL) {
@@ -631,4 +631,23 @@ void tt_cpu_build_program(tt_cpu_build *b) {
       if (p->out[k].value == p->ins + i)
         build_output(b, k, made[p->ins + i]);
   }
+}
+
+/* ---- what is here ---- */
+
+bool tt_cpu_emit_has_dtype(tt_dtype dtype, tt_cpu_isa isa) {
+  return isa != TT_CPU_ISA_BASE && lane_of(dtype) > 0 &&
+         (lane_of(dtype) < 3 || isa == TT_CPU_ISA_AVX512);
+}
+
+bool tt_cpu_emit_has(const tt_cpu_emit_op *op, tt_cpu_isa isa) {
+  enum { MICROS = 160 };
+  tt_cpu_micro micros[MICROS];
+  tt_cpu_build b = {.isa = isa, .micros = micros, .capacity = MICROS};
+  int in[3] = {0};
+  if (!tt_cpu_emit_has_dtype(op->from, isa) || !tt_cpu_emit_has_dtype(op->to, isa))
+    return false;
+  append(&b, (tt_cpu_micro){.code = M(LOAD), .lane = 2});
+  build_op(&b, op, in);
+  return !b.failed;
 }

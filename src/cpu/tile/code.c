@@ -82,6 +82,41 @@ void tt_cpu_tile_add_code(tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scra
   }
 }
 
+/* ---- which ops ---- */
+
+static bool has_convert(tt_cpu_isa isa, tt_dtype from, tt_dtype to) {
+  tt_cpu_loop loops[3];
+  tt_dtype via[3];
+  int steps = tt_cpu_convert_path(from, to, loops, via);
+  bool has = true;
+  for (int i = 0; i < steps; i++) {
+    tt_cpu_emit_op op = {.code = TT_HLO_CONVERT, .from = i == 0 ? from : via[i - 1], .to = via[i]};
+    has = has && tt_cpu_emit_has(&op, isa);
+  }
+  return has;
+}
+
+bool tt_cpu_tile_has_code(const tt_hlo_op *op) {
+  tt_cpu_isa isa = tt_cpu_isa_best();
+  tt_dtype result = op->results[0].type.dtype;
+  if (isa == TT_CPU_ISA_BASE)
+    return false;
+  if (op->code == TT_HLO_CONVERT)
+    return has_convert(isa, op->operands[0]->type.dtype, result);
+  bool has = true;
+  for (uint32_t i = 0; i < op->operands_count; i++) {
+    tt_dtype is = op->operands[i]->type.dtype;
+    has = has && has_convert(isa, is, tt_cpu_compute_dtype(op->code, is));
+  }
+  tt_dtype given = tt_cpu_compute_dtype(op->code, result);
+  uint32_t typical = op->code == TT_HLO_SELECT || op->code == TT_HLO_CLAMP;
+  tt_cpu_emit_op here = {.code = op->code,
+                         .from = tt_cpu_compute_dtype(op->code,
+                                                      op->operands[typical]->type.dtype),
+                         .to = given};
+  return has && has_convert(isa, given, result) && tt_cpu_emit_has(&here, isa);
+}
+
 /* ---- running ---- */
 
 /* Where a row or a column is. */

@@ -96,6 +96,9 @@ TT_NODISCARD tt_error *tt_cpu_tile_check(const tt_hlo_op *op);
  * and then on what the instructions make; `dtypes`: of the inputs; `outs`: the value of each. */
 void tt_cpu_tile_add_code(tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scratch,
                           const tt_cpu_emit_op *ops, const tt_dtype *dtypes, const int32_t *outs);
+/* A program all of whose ops have code has it; one op that has none, such as power, leaves all of them
+ * to the loops. So the two kinds do not share a program. */
+bool tt_cpu_tile_has_code(const tt_hlo_op *op);
 /* Elements [begin, end) by the tile's code. */
 void tt_cpu_tile_run_code(const tt_cpu_tile *tile, const char *const *in, char *const *out,
                           int64_t begin, int64_t end);
