@@ -2,8 +2,9 @@
  *
  *   ninja -C /tmp/b bench_emit && /tmp/b/bench_emit
  *
- * Columns: elements; ns an element of emitted code; its time over gcc's with vectors of 256 bits (what
- * -O3 -march=native alone gives) and of 512; the VM's over emitted code's. Then the time to emit. */
+ * Columns: elements; ns an element of emitted code; its time over gcc's with vectors of 256 bits
+ * (what -O3 -march=native alone gives) and of 512; the VM's over emitted code's. Then the time to
+ * emit. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,8 +128,8 @@ static tt_cpu_tile *make_tile(const bench_case *c, int64_t count, tt_arena *aren
   for (int i = 0; i < c->ins; i++) {
     in[i].bytes = 4;
     in[i].inner = c->forms[i] == COLUMN ? COLUMNS : 1;
-    in[i].period = c->forms[i] == SCALAR ? 1
-                   : c->forms[i] == ROW  ? COLUMNS
+    in[i].period = c->forms[i] == SCALAR   ? 1
+                   : c->forms[i] == ROW    ? COLUMNS
                    : c->forms[i] == COLUMN ? count / COLUMNS
                                            : 0;
   }
@@ -136,10 +137,8 @@ static tt_cpu_tile *make_tile(const bench_case *c, int64_t count, tt_arena *aren
     out[i].bytes = 4;
   for (int i = 0; i < c->steps_count; i++) {
     const step *s = &c->steps[i];
-    uint32_t operands = s->code == TT_HLO_TANH || s->code == TT_HLO_EXPONENTIAL ||
-                                s->code == TT_HLO_SQRT
-                            ? 1
-                            : 2;
+    uint32_t operands =
+        s->code == TT_HLO_TANH || s->code == TT_HLO_EXPONENTIAL || s->code == TT_HLO_SQRT ? 1 : 2;
     m->operands[i][0] = m->operands[i][1] = &m->values[OPS];
     m->ops[i] = (tt_hlo_op){.code = s->code,
                             .operands_count = operands,

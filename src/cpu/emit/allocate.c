@@ -1,7 +1,7 @@
 /* Registers for one copy of the loop's body; the other copies have the same at a distance. Values
  * that are the same for all elements are made once, before the loop; they stay in registers while
- * there are some, else on the stack. When a copy has no register left, the value whose last reader is
- * farthest goes to the stack. */
+ * there are some, else on the stack. When a copy has no register left, the value whose last reader
+ * is farthest goes to the stack. */
 #include <string.h>
 
 #include "cpu/emit/micro.h"
@@ -65,8 +65,8 @@ static void measure(state *s, pressure *p) {
     p->folds += m->code == M(FOLD);
     if (m->invariant && has_result(m))
       continue;
-    bool both = m->code == M(FMA) && m->in[1] <= TT_CPU_CONSTANT_FIRST &&
-                m->in[2] <= TT_CPU_CONSTANT_FIRST;
+    bool both =
+        m->code == M(FMA) && m->in[1] <= TT_CPU_CONSTANT_FIRST && m->in[2] <= TT_CPU_CONSTANT_FIRST;
     if (both && live[0] + 1 > most[0])
       most[0] = live[0] + 1;
     for (int k = 0; k < 3; k++) {
@@ -163,7 +163,8 @@ static void spill(state *s, int v) {
   release(s, v);
 }
 
-/* Frees the register of the value that is read last, among those that the op at hand does not use. */
+/* Frees the register of the value that is read last, among those that the op at hand does not use.
+ */
 static int evict(state *s, const int16_t *owner, uint32_t first, uint32_t limit, uint32_t locked) {
   int best = NOWHERE;
   for (uint32_t r = first; r < limit; r++)
@@ -273,7 +274,8 @@ static int result(state *s, uint32_t i) {
   return take(s, (int)i);
 }
 
-/* The result is where the operand `v` is, that dies; or in a register of its own, with its value. */
+/* The result is where the operand `v` is, that dies; or in a register of its own, with its value.
+ */
 static int tie(state *s, uint32_t i, int v) {
   bool kept = s->once && s->places[i].looped;
   if (!kept && dies(s, v, i)) {
@@ -367,7 +369,7 @@ static int memory_operand(const tt_cpu_micro *m) {
     case M(UCMP):
       return 1;
     default:
-      return tt_cpu_micros[m->code].kind == TT_CPU_RRM ? 1
+      return tt_cpu_micros[m->code].kind == TT_CPU_RRM  ? 1
              : tt_cpu_micros[m->code].kind == TT_CPU_RM ? 0
                                                         : -1;
   }

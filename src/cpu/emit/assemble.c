@@ -128,8 +128,10 @@ static void modrm(assembler *s, int reg, const rm *m, int32_t unit) {
   int32_t scaled = unit > 0 ? m->at / unit : 0;
   bool small = !none && unit > 0 && m->at % unit == 0 && scaled >= -128 && scaled <= 127;
   bool sib = m->index != NO_INDEX || (m->base & 7) == RSP;
-  byte(s, (none ? 0u : small ? 0x40u : 0x80u) | (uint32_t)(reg & 7) << 3 |
-              (sib ? 4u : (uint32_t)(m->base & 7)));
+  byte(s, (none    ? 0u
+           : small ? 0x40u
+                   : 0x80u) |
+              (uint32_t)(reg & 7) << 3 | (sib ? 4u : (uint32_t)(m->base & 7)));
   if (sib)
     byte(s, (uint32_t)m->scale << 6 | (m->index == NO_INDEX ? 4u : (uint32_t)(m->index & 7)) << 3 |
                 (uint32_t)(m->base & 7));
@@ -172,7 +174,11 @@ static void evex(assembler *s, opcode o, int size, int reg, int vvvv, const rm *
   byte(s, (~(uint32_t)reg >> 3 & 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 |
               (~(uint32_t)reg >> 4 & 1) << 4 | o.map);
   byte(s, (uint32_t)o.w << 7 | (~(uint32_t)vvvv & 15) << 3 | 4u | o.pp);
-  byte(s, (zero ? 0x80u : 0u) | (size == 64 ? 2u : size == 32 ? 1u : 0u) << 5 |
+  byte(s, (zero ? 0x80u : 0u) |
+              (size == 64   ? 2u
+               : size == 32 ? 1u
+                            : 0u)
+                  << 5 |
               (m->broadcast ? 0x10u : 0u) | (~(uint32_t)vvvv >> 4 & 1) << 3 | (uint32_t)mask);
   byte(s, o.op);
   modrm(s, reg, m, m->broadcast ? (o.w ? 8 : 4) : m->unit);
@@ -264,7 +270,8 @@ static rm operand(const assembler *s, const tt_cpu_machine_op *op, int k) {
   return op->place == TT_CPU_PLACE_CONSTANT ? constant(s, op->at) : slot(s, op);
 }
 
-/* This copy's first element of an input or output; `part`: the vector's bytes over those in memory. */
+/* This copy's first element of an input or output; `part`: the vector's bytes over those in memory.
+ */
 static rm element(assembler *s, uint32_t number, tt_dtype dtype) {
   uint32_t pointer = (uint32_t)s->pointer_of[number];
   int bytes = tt_dtype_bytes(dtype), base = R10;
@@ -455,8 +462,8 @@ static void mask_op(assembler *s, const tt_cpu_machine_op *op) {
   bool invert = op->code == M(MNOT);
   if (s->evex) {
     rm m = in_register(mask_of(s, op->in[invert ? 0 : 1]));
-    vex(s, (opcode){0, 1, 0, tt_cpu_micros[op->code].op32}, invert ? 16 : 32,
-        mask_of(s, op->dst), invert ? 0 : mask_of(s, op->in[0]), &m);
+    vex(s, (opcode){0, 1, 0, tt_cpu_micros[op->code].op32}, invert ? 16 : 32, mask_of(s, op->dst),
+        invert ? 0 : mask_of(s, op->in[0]), &m);
     return;
   }
   uint8_t code = op->code == M(MAND)    ? 0x54
@@ -748,7 +755,7 @@ static void last_loop(assembler *s) {
   uint32_t over = jump(s, JGE), top = s->size;
   move_register(s, R11, RSI);
   wide_op(s, 0x2b, R11, in_register(RAX));
-  vex(s, (opcode){0, 2, 0, 0xf5}, 16, R11, R11, &all); /* bzhi r11d, [all], r11d */
+  vex(s, (opcode){0, 2, 0, 0xf5}, 16, R11, R11, &all);               /* bzhi r11d, [all], r11d */
   vex(s, (opcode){s->b->lanes == 8, 1, 0, 0x92}, 16, LAST, 0, &r11); /* kmovw or kmovb */
   s->last = true;
   assemble_body(s, 1);

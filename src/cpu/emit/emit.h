@@ -20,9 +20,9 @@
  *
  * SUM, in f32 or f64: `lanes` * `unroll` partial sums, from +0; element i goes to partial sum
  * i % (lanes * unroll), but the last count % (lanes * unroll) elements go to the first `lanes`
- * of them, in order. Then partial sums lanes * u + l are added over u = 0, 1, ..., then l by halves:
- * l and l + lanes / 2, l + lanes / 4, ... So it depends on the instruction set and on the program.
- * MAX, MIN: as the ops maximum and minimum (NaN if one is there), from -inf, or inf. */
+ * of them, in order. Then partial sums lanes * u + l are added over u = 0, 1, ..., then l by
+ * halves: l and l + lanes / 2, l + lanes / 4, ... So it depends on the instruction set and on the
+ * program. MAX, MIN: as the ops maximum and minimum (NaN if one is there), from -inf, or inf. */
 typedef enum tt_cpu_fold {
   TT_CPU_FOLD_NONE, /* element i is written */
   TT_CPU_FOLD_SUM,
@@ -79,7 +79,7 @@ tt_cpu_code *tt_cpu_emit(const tt_cpu_emit_program *program, tt_cpu_isa isa, tt_
 /* Whether programs with such an op may have code; `in` is not looked at. A dry run, some 100 ns. */
 bool tt_cpu_emit_has(const tt_cpu_emit_op *op, tt_cpu_isa isa);
 bool tt_cpu_emit_has_dtype(tt_dtype dtype, tt_cpu_isa isa);
-void tt_cpu_code_free(tt_cpu_code *code); /* NULL is allowed */
+void tt_cpu_code_free(tt_cpu_code *code);   /* NULL is allowed */
 void tt_cpu_codes_free(tt_cpu_code *first); /* and those after it */
 /* Any count: for `whole` code the elements beyond the last full vector go by way of the stack. */
 void tt_cpu_code_run(const tt_cpu_code *code, void *const *pointers, int64_t count);

@@ -234,8 +234,7 @@ static int extreme(tt_cpu_build *b, int lane, bool largest, int x, int y) {
   if (is_wide(b)) {
     int nan = op_imm(b, M(CMP), lane, x, y, UNORDERED);
     int sum = op2(b, M(ADD), lane, x, y);
-    return tt_cpu_build_select(b, lane, nan, sum,
-                               op_imm(b, M(RANGE), lane, x, y, largest ? 5 : 4));
+    return tt_cpu_build_select(b, lane, nan, sum, op_imm(b, M(RANGE), lane, x, y, largest ? 5 : 4));
   }
   int code = largest ? M(MAX) : M(MIN);
   int one = op2(b, code, lane, x, y), other = op2(b, code, lane, y, x);
@@ -508,10 +507,16 @@ static int from_integer(tt_cpu_build *b, tt_dtype from, tt_dtype to, int x) {
   if (to == TT_F32 && unsigned32 && !is_wide(b))
     return u32_to_f32(b, x);
   if (to == TT_F32)
-    return op1(b, wide ? (is_signed ? M(S64_F32) : M(U64_F32)) : unsigned32 ? M(U32_F32) : M(S32_F32),
+    return op1(b,
+               wide         ? (is_signed ? M(S64_F32) : M(U64_F32))
+               : unsigned32 ? M(U32_F32)
+                            : M(S32_F32),
                wide ? 3 : 2, x);
   if (to == TT_F64)
-    return op1(b, wide ? (is_signed ? M(S64_F64) : M(U64_F64)) : unsigned32 ? M(U32_F64) : M(S32_F64),
+    return op1(b,
+               wide         ? (is_signed ? M(S64_F64) : M(U64_F64))
+               : unsigned32 ? M(U32_F64)
+                            : M(S32_F64),
                3, x);
   if (!tt_dtype_is_integer(to))
     return fail(b);
@@ -583,11 +588,11 @@ static void build_output(tt_cpu_build *b, uint32_t i, int value) {
       (!is_wide(b) || (out->dtype != TT_F32 && out->dtype != TT_F64)))
     b->failed = true;
   b->micros[value].last = (int16_t)b->count;
-  append(b, (tt_cpu_micro){.code = out->fold == TT_CPU_FOLD_NONE ? M(STORE) : M(FOLD),
-                           .lane = (uint8_t)lane_of(out->dtype),
-                           .imm = out->fold == TT_CPU_FOLD_NONE ? (uint8_t)out->dtype
-                                                                : (uint8_t)out->fold,
-                           .in = {(int16_t)value, (int16_t)i, NO}});
+  append(b, (tt_cpu_micro){
+                .code = out->fold == TT_CPU_FOLD_NONE ? M(STORE) : M(FOLD),
+                .lane = (uint8_t)lane_of(out->dtype),
+                .imm = out->fold == TT_CPU_FOLD_NONE ? (uint8_t)out->dtype : (uint8_t)out->fold,
+                .in = {(int16_t)value, (int16_t)i, NO}});
 }
 
 /* Whether all dtypes are here; `*out_wide`: one has 64 bits. */

@@ -1,6 +1,5 @@
 #include "cpu/emit/memory.h"
 
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>

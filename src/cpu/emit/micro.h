@@ -1,4 +1,5 @@
-/* micro.h: a program as micro-ops: nearly one instruction each, on values of which each is made once.
+/* micro.h: a program as micro-ops: nearly one instruction each, on values of which each is made
+ * once.
  *
  * The way: lower.c and functions.c make micro-ops of ops; allocate.c gives registers, and spills;
  * assemble.c writes the loop. A vector has `lanes` elements whatever their dtype: integers of fewer
@@ -16,7 +17,12 @@ typedef enum tt_cpu_micro_code {
   TT_CPU_MICRO_COUNT
 } tt_cpu_micro_code;
 
-typedef enum tt_cpu_micro_kind { TT_CPU_RRM, TT_CPU_RM, TT_CPU_SHIFT, TT_CPU_OWN } tt_cpu_micro_kind;
+typedef enum tt_cpu_micro_kind {
+  TT_CPU_RRM,
+  TT_CPU_RM,
+  TT_CPU_SHIFT,
+  TT_CPU_OWN
+} tt_cpu_micro_kind;
 typedef enum tt_cpu_micro_rule { TT_CPU_FLT, TT_CPU_INT, TT_CPU_W0, TT_CPU_W1 } tt_cpu_micro_rule;
 typedef struct tt_cpu_micro_info {
   const char *name;
@@ -87,7 +93,8 @@ int tt_cpu_build_select(tt_cpu_build *b, int lane, int mask, int yes, int no);
 
 /* ---- after allocate.c ---- */
 
-/* Registers below 32 are a copy's own: copy u has `x + u * each`. From 64 on they are those less 64. */
+/* Registers below 32 are a copy's own: copy u has `x + u * each`. From 64 on they are those
+ * less 64. */
 enum { TT_CPU_SHARED = 64 };
 typedef enum tt_cpu_place {
   TT_CPU_PLACE_REGISTER,

@@ -9,8 +9,8 @@ enum { RUN_LEAST = 64, POINTERS_MAX = 256 };
 
 /* ---- making ---- */
 
-/* A value of dtype `a` may be read as one of `b`: views rename dtypes, and in vectors only these look
- * alike. */
+/* A value of dtype `a` may be read as one of `b`: views rename dtypes, and in vectors only these
+ * look alike. */
 static bool reads_alike(tt_dtype a, tt_dtype b) {
   int bytes = tt_dtype_bytes(a);
   return a == b || (bytes == tt_dtype_bytes(b) && (bytes == 4 || bytes == 8) &&
@@ -71,10 +71,8 @@ void tt_cpu_tile_add_code(tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scra
     tile->walks = tile->walks || tile->in[i].spread > TT_CPU_SPREAD_SCALAR;
   }
   fill_program(tile, dtypes, outs, ops, in, out);
-  tt_cpu_emit_program program = {in,        ops,
-                                 out,       tile->ins,
-                                 tile->instructions_count, tile->outs,
-                                 tile->count};
+  tt_cpu_emit_program program = {in,         ops,        out, tile->ins, tile->instructions_count,
+                                 tile->outs, tile->count};
   tile->code = tt_cpu_emit(&program, tt_cpu_isa_best(), scratch);
   if (tile->code != NULL) {
     tile->code->next = *codes;
@@ -111,8 +109,7 @@ bool tt_cpu_tile_has_code(const tt_hlo_op *op) {
   tt_dtype given = tt_cpu_compute_dtype(op->code, result);
   uint32_t typical = op->code == TT_HLO_SELECT || op->code == TT_HLO_CLAMP;
   tt_cpu_emit_op here = {.code = op->code,
-                         .from = tt_cpu_compute_dtype(op->code,
-                                                      op->operands[typical]->type.dtype),
+                         .from = tt_cpu_compute_dtype(op->code, op->operands[typical]->type.dtype),
                          .to = given};
   return has && has_convert(isa, given, result) && tt_cpu_emit_has(&here, isa);
 }
@@ -177,8 +174,8 @@ static void step_walks(const tt_cpu_tile *tile, const char *const *in, int64_t c
     pointers[tile->ins + i] = (char *)pointers[tile->ins + i] + count * tile->out[i].bytes;
 }
 
-/* Run by run: up to the next end of a row or an element of a column; at most a tile where some input
- * is written out, to `buffers`. */
+/* Run by run: up to the next end of a row or an element of a column; at most a tile where some
+ * input is written out, to `buffers`. */
 static void run_walks(const tt_cpu_tile *tile, const char *const *in, char *const *out,
                       int64_t begin, int64_t end, char *buffers) {
   walk walks[POINTERS_MAX];
@@ -194,8 +191,7 @@ static void run_walks(const tt_cpu_tile *tile, const char *const *in, char *cons
   for (int64_t at = begin, count; at < end; at += count) {
     count = end - at < most ? end - at : most;
     for (uint32_t i = 0; i < tile->ins; i++)
-      if ((tile->in[i].spread == TT_CPU_SPREAD_ROW ||
-           tile->in[i].spread == TT_CPU_SPREAD_COLUMN) &&
+      if ((tile->in[i].spread == TT_CPU_SPREAD_ROW || tile->in[i].spread == TT_CPU_SPREAD_COLUMN) &&
           walks[i].left < count)
         count = walks[i].left;
     for (uint32_t i = 0; i < tile->ins && buffers != NULL; i++)

@@ -43,24 +43,38 @@ static tt_cpu_loop loop_of(tt_cpu_isa isa, const tt_cpu_emit_op *op) {
 /* ---- programs ---- */
 
 static const tt_hlo_code float_codes[] = {
-    TT_HLO_ADD,      TT_HLO_SUBTRACT, TT_HLO_MULTIPLY,
-    TT_HLO_DIVIDE,   TT_HLO_MAXIMUM,  TT_HLO_MINIMUM,
-    TT_HLO_CLAMP,    TT_HLO_NEGATE,   TT_HLO_ABS,
-    TT_HLO_SQRT,     TT_HLO_RSQRT,    TT_HLO_SIGN,
-    TT_HLO_FLOOR,    TT_HLO_CEIL,     TT_HLO_ROUND_NEAREST_EVEN,
-    TT_HLO_COMPARE,  TT_HLO_SELECT,   TT_HLO_CONVERT,
-    TT_HLO_CONVERT,  TT_HLO_COMPARE,  TT_HLO_IS_FINITE,
+    TT_HLO_ADD,       TT_HLO_SUBTRACT, TT_HLO_MULTIPLY, TT_HLO_DIVIDE,  TT_HLO_MAXIMUM,
+    TT_HLO_MINIMUM,   TT_HLO_CLAMP,    TT_HLO_NEGATE,   TT_HLO_ABS,     TT_HLO_SQRT,
+    TT_HLO_RSQRT,     TT_HLO_SIGN,     TT_HLO_FLOOR,    TT_HLO_CEIL,    TT_HLO_ROUND_NEAREST_EVEN,
+    TT_HLO_COMPARE,   TT_HLO_SELECT,   TT_HLO_CONVERT,  TT_HLO_CONVERT, TT_HLO_COMPARE,
+    TT_HLO_IS_FINITE,
 };
 static const tt_hlo_code f32_codes[] = {
-    TT_HLO_EXPONENTIAL, TT_HLO_EXPONENTIAL_MINUS_ONE, TT_HLO_LOG,      TT_HLO_LOG_PLUS_ONE,
-    TT_HLO_TANH,        TT_HLO_LOGISTIC,              TT_HLO_CHLO_ERF, TT_HLO_ROUND_NEAREST_AFZ,
+    TT_HLO_EXPONENTIAL, TT_HLO_EXPONENTIAL_MINUS_ONE,
+    TT_HLO_LOG,         TT_HLO_LOG_PLUS_ONE,
+    TT_HLO_TANH,        TT_HLO_LOGISTIC,
+    TT_HLO_CHLO_ERF,    TT_HLO_ROUND_NEAREST_AFZ,
 };
 static const tt_hlo_code integer_codes[] = {
-    TT_HLO_ADD,     TT_HLO_SUBTRACT,   TT_HLO_MULTIPLY,           TT_HLO_MAXIMUM,
-    TT_HLO_MINIMUM, TT_HLO_CLAMP,      TT_HLO_NEGATE,             TT_HLO_ABS,
-    TT_HLO_SIGN,    TT_HLO_AND,        TT_HLO_OR,                 TT_HLO_XOR,
-    TT_HLO_NOT,     TT_HLO_SHIFT_LEFT, TT_HLO_SHIFT_RIGHT_LOGICAL, TT_HLO_SHIFT_RIGHT_ARITHMETIC,
-    TT_HLO_COMPARE, TT_HLO_SELECT,     TT_HLO_CONVERT,
+    TT_HLO_ADD,
+    TT_HLO_SUBTRACT,
+    TT_HLO_MULTIPLY,
+    TT_HLO_MAXIMUM,
+    TT_HLO_MINIMUM,
+    TT_HLO_CLAMP,
+    TT_HLO_NEGATE,
+    TT_HLO_ABS,
+    TT_HLO_SIGN,
+    TT_HLO_AND,
+    TT_HLO_OR,
+    TT_HLO_XOR,
+    TT_HLO_NOT,
+    TT_HLO_SHIFT_LEFT,
+    TT_HLO_SHIFT_RIGHT_LOGICAL,
+    TT_HLO_SHIFT_RIGHT_ARITHMETIC,
+    TT_HLO_COMPARE,
+    TT_HLO_SELECT,
+    TT_HLO_CONVERT,
 };
 static const tt_hlo_code pred_codes[] = {
     TT_HLO_ADD, TT_HLO_MULTIPLY, TT_HLO_AND,     TT_HLO_OR,     TT_HLO_XOR,
@@ -68,8 +82,8 @@ static const tt_hlo_code pred_codes[] = {
 };
 static const tt_hlo_code narrow_codes[] = {TT_HLO_CONVERT, TT_HLO_SELECT};
 
-static const tt_dtype narrow_dtypes[] = {TT_F32,  TT_F32, TT_F32, TT_BF16, TT_F16, TT_PRED,
-                                         TT_S32,  TT_U32, TT_S8,  TT_U8,   TT_S16, TT_U16};
+static const tt_dtype narrow_dtypes[] = {TT_F32, TT_F32, TT_F32, TT_BF16, TT_F16, TT_PRED,
+                                         TT_S32, TT_U32, TT_S8,  TT_U8,   TT_S16, TT_U16};
 static const tt_dtype wide_dtypes[] = {TT_F64, TT_S64, TT_U64};
 
 static int find_value(const sample *s, uint32_t values, tt_dtype dtype) {
@@ -83,8 +97,8 @@ static int find_value(const sample *s, uint32_t values, tt_dtype dtype) {
 
 static bool choose_convert(tt_cpu_isa isa, tt_cpu_emit_op *op, bool wide) {
   for (int tries = 0; tries < 40; tries++) {
-    op->to = wide && pick(3) == 0 ? wide_dtypes[pick(3)]
-                                  : narrow_dtypes[pick(TT_COUNT(narrow_dtypes))];
+    op->to =
+        wide && pick(3) == 0 ? wide_dtypes[pick(3)] : narrow_dtypes[pick(TT_COUNT(narrow_dtypes))];
     if (op->to != op->from && loop_of(isa, op) != NULL)
       return true;
   }
@@ -130,11 +144,11 @@ static bool choose_op(const sample *s, tt_cpu_isa isa, uint32_t values, bool wid
 static void make_sample(sample *s, tt_cpu_isa isa, uint32_t ops, bool wide) {
   memset(s, 0, sizeof *s);
   uint32_t ins = 1 + pick(INS);
-  s->program =
-      (tt_cpu_emit_program){s->in, s->ops, s->out, ins, 0, 0, pick(3) == 0 ? 1 + pick(128) : COUNT_MAX};
+  s->program = (tt_cpu_emit_program){
+      s->in, s->ops, s->out, ins, 0, 0, pick(3) == 0 ? 1 + pick(128) : COUNT_MAX};
   for (uint32_t i = 0; i < ins; i++) {
-    s->dtypes[i] = wide && pick(2) == 0 ? wide_dtypes[pick(3)]
-                                        : narrow_dtypes[pick(TT_COUNT(narrow_dtypes))];
+    s->dtypes[i] =
+        wide && pick(2) == 0 ? wide_dtypes[pick(3)] : narrow_dtypes[pick(TT_COUNT(narrow_dtypes))];
     s->in[i] = (tt_cpu_emit_in){s->dtypes[i], pick(4) == 0};
   }
   while (s->program.ops_count < ops) {
@@ -155,9 +169,9 @@ static _Alignas(64) char arrays[VALUES][COUNT_MAX * 8 + 64];
 static _Alignas(64) char outputs[OPS][COUNT_MAX * 8 + 128];
 
 static double random_double(void) {
-  static const double edges[] = {0,   -0.0,  1,     -1,     NAN,       INFINITY, -INFINITY, 0.5,
-                                 1.5, -2.5,  1e-40, -1e-42, 1e38,      -3e38,    131072,    88.8,
-                                 -104, 2e9,  -3e9,  255,    -129,      65535,    0.625,     0.95};
+  static const double edges[] = {0,    -0.0, 1,     -1,     NAN,  INFINITY, -INFINITY, 0.5,
+                                 1.5,  -2.5, 1e-40, -1e-42, 1e38, -3e38,    131072,    88.8,
+                                 -104, 2e9,  -3e9,  255,    -129, 65535,    0.625,     0.95};
   double unit = (double)pick(1000001) / 500000 - 1;
   switch (pick(4)) {
     case 0:
@@ -220,8 +234,10 @@ static void run_loops(const sample *s, tt_cpu_isa isa) {
          .kind = TT_HLO_ATTR_ENUM,
          .i64 = op->total ? TT_HLO_COMPARE_TOTALORDER : TT_HLO_COMPARE_NOTYPE}};
     tt_hlo_op hlo = {.code = op->code, .attrs = attrs, .attrs_count = 2};
-    tt_cpu_loop_args args = {COUNT_MAX, arrays[p->ins + i],
-                             {arrays[op->in[0]], arrays[op->in[1]], arrays[op->in[2]]}, &hlo};
+    tt_cpu_loop_args args = {COUNT_MAX,
+                             arrays[p->ins + i],
+                             {arrays[op->in[0]], arrays[op->in[1]], arrays[op->in[2]]},
+                             &hlo};
     loop_of(isa, op)(&args);
   }
 }

@@ -1,4 +1,5 @@
-/* Tile programs run as code against the same programs run by the VM: spread inputs, parts, folds. */
+/* Tile programs run as code against the same programs run by the VM: spread inputs, parts, folds.
+ */
 #include <math.h>
 #include <string.h>
 #include <sys/wait.h>
