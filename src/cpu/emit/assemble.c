@@ -3,7 +3,6 @@
  * addresses of inputs and outputs have a register each while there are some. Vector register 31 (15
  * with AVX2) and mask registers 6 (with folds) and 7 (the last vector) are kept for what takes more
  * than one instruction. */
-#include <math.h>
 #include <string.h>
 
 #include "cpu/emit/micro.h"
@@ -13,68 +12,6 @@
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 enum { NO_INDEX = -1, LAST = 7, FOLD_MASK = 6, SLOT = 64, FRAME_MAX = 32 << 10 };
 enum { POINTERS = 9, BYTES_MAX = 16 }; /* of one instruction */
-
-/* ---- constants ---- */
-
-static const struct {
-#define F(name, value) float name;
-#define U(name, value) uint32_t name;
-#define D(name, value)
-#define Q(name, value)
-#include "cpu/emit/constants.def"
-#undef D
-#undef Q
-#undef F
-#undef U
-#define F(name, value)
-#define U(name, value)
-#define D(name, value) double name;
-#define Q(name, value) uint64_t name;
-  _Alignas(8)
-#include "cpu/emit/constants.def"
-#undef D
-#undef Q
-#undef F
-#undef U
-} narrow = {
-#define F(name, value) .name = value,
-#define U(name, value) .name = value,
-#define D(name, value) .name = value,
-#define Q(name, value) .name = value,
-#include "cpu/emit/constants.def"
-#undef D
-#undef Q
-#undef F
-#undef U
-};
-
-#define EIGHT(value) {value, value, value, value, value, value, value, value}
-static const struct {
-#define F(name, value) float name[8];
-#define U(name, value) uint32_t name[8];
-#define D(name, value)
-#define Q(name, value)
-  _Alignas(32)
-#include "cpu/emit/constants.def"
-#undef F
-#undef U
-} wide = {
-#define F(name, value) .name = EIGHT(value),
-#define U(name, value) .name = EIGHT(value),
-#include "cpu/emit/constants.def"
-#undef D
-#undef Q
-#undef F
-#undef U
-};
-
-static int32_t constant_offset(tt_cpu_isa isa, int constant) {
-  if (isa == TT_CPU_ISA_AVX2)
-    return 32 * constant;
-  int32_t first = (TT_CPU_C_NARROW_COUNT * 4 + 7) & ~7;
-  return constant < TT_CPU_C_NARROW_COUNT ? 4 * constant
-                                          : first + 8 * (constant - TT_CPU_C_NARROW_COUNT);
-}
 
 /* ---- bytes ---- */
 
@@ -252,7 +189,7 @@ static int mask_of(const assembler *s, uint8_t reg) {
 static int size_of(const assembler *s, int lane) { return (int)s->b->lanes << lane; }
 
 static rm constant(const assembler *s, int number) {
-  rm m = at_base(RBX, constant_offset(s->b->isa, number));
+  rm m = at_base(RBX, tt_cpu_constant_offset(s->b->isa, number));
   m.broadcast = s->evex;
   return m;
 }
@@ -693,8 +630,7 @@ static void load_pointers(assembler *s) {
 }
 
 static void save_registers(assembler *s, int32_t frame) {
-  const void *constants = s->evex ? (const void *)&narrow : (const void *)&wide;
-  uint64_t address = (uint64_t)(uintptr_t)constants;
+  uint64_t address = (uint64_t)(uintptr_t)tt_cpu_constants(s->b->isa);
   push(s, RBX);
   for (uint32_t i = 0; i < s->registers_count; i++)
     if (s->pointer_registers[i] >= R12)

@@ -54,6 +54,10 @@ typedef enum tt_cpu_constant {
 #undef U
   TT_CPU_C_COUNT
 } tt_cpu_constant;
+/* What code's constant register points to, and the byte there of a constant. */
+const void *tt_cpu_constants(tt_cpu_isa isa);
+int32_t tt_cpu_constant_offset(tt_cpu_isa isa, int constant);
+
 /* An operand: >= 0 a value, the number of the micro-op that makes it; constants below -1. */
 enum { TT_CPU_NO_OPERAND = -1, TT_CPU_CONSTANT_FIRST = -2 };
 #define TT_CPU_K(name) (TT_CPU_CONSTANT_FIRST - (int)TT_CPU_C_##name)
