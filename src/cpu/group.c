@@ -329,8 +329,8 @@ static tt_error *finish_tile(tt_cpu_maker *m, const group_build *g) {
     return no_memory();
   memcpy(in, g->in, g->ins * sizeof *in);
   g->step->kernel = tt_cpu_kernel_tile;
-  return tt_cpu_tile_make(arena, &m->plan->codes, g->ops, g->ops_count, g->step->group->count, in, g->ins, out,
-                          g->outs, &g->step->tile);
+  return tt_cpu_tile_make(arena, &m->plan->codes, g->ops, g->ops_count, g->step->group->count, in,
+                          g->ins, out, g->outs, &g->step->tile);
 }
 
 static tt_error *rows_kernel(const tt_cpu_args *args) {
@@ -358,8 +358,8 @@ static tt_error *finish_rows(tt_cpu_maker *m, const group_build *g) {
   for (uint32_t i = 0; i < g->ins; i++)
     in[i] = (tt_cpu_rows_in){g->in[i].inner, g->in[i].period, g->in[i].bytes};
   g->step->kernel = rows_kernel;
-  return tt_cpu_rows_make(&m->plan->arena, &m->plan->codes, rows_of(group), group->row, ops, g->ops_count, in,
-                          g->ins, g->outs, &g->step->rows);
+  return tt_cpu_rows_make(&m->plan->arena, &m->plan->codes, rows_of(group), group->row, ops,
+                          g->ops_count, in, g->ins, g->outs, &g->step->rows);
 }
 
 tt_error *tt_cpu_finish_group(tt_cpu_maker *m, tt_cpu_step *step) {

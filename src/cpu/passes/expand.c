@@ -130,7 +130,7 @@ static tt_error *expand_op(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_region *regio
       return NULL;
     TT_RETURN_IF_ERROR(tt_cpu_refine(x, op));
     x->build.region = region;
-    TT_RETURN_IF_ERROR(tt_cpu_fold(x, op, &folded));
+    TT_RETURN_IF_ERROR(tt_cpu_fold_constants(x, op, &folded));
     if (folded)
       return NULL;
   }

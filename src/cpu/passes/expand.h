@@ -53,7 +53,7 @@ TT_NODISCARD tt_error *tt_cpu_refine(tt_cpu_expand *x, tt_hlo_op *op);
 /* The same after the op's regions have been expanded. */
 TT_NODISCARD tt_error *tt_cpu_refine_results(tt_cpu_expand *x, tt_hlo_op *op);
 /* ---- fold.c: replaces an op on constants by constants, when it can. */
-TT_NODISCARD tt_error *tt_cpu_fold(tt_cpu_expand *x, tt_hlo_op *op, bool *out_done);
+TT_NODISCARD tt_error *tt_cpu_fold_constants(tt_cpu_expand *x, tt_hlo_op *op, bool *out_done);
 /* ---- inline.c: replaces a call by what it calls. */
 TT_NODISCARD tt_error *tt_cpu_inline(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_region *region);
 

@@ -91,7 +91,7 @@ static tt_error *replace_by(tt_cpu_expand *x, tt_hlo_op *op, const void *data) {
   return tt_cpu_expand_replace(x, op, &value);
 }
 
-tt_error *tt_cpu_fold(tt_cpu_expand *x, tt_hlo_op *op, bool *out_done) {
+tt_error *tt_cpu_fold_constants(tt_cpu_expand *x, tt_hlo_op *op, bool *out_done) {
   int64_t size = 0;
   *out_done = known_size(op, &size);
   if (*out_done) {

@@ -21,10 +21,10 @@ typedef struct program {
   program_value *values;            /* inputs, then one for each instruction */
   tt_cpu_instruction *instructions; /* with values for slots */
   uint32_t values_count, instructions_count, capacity;
-  int32_t *results; /* [ops_count]: values */
+  int32_t *results;        /* [ops_count]: values */
   tt_cpu_emit_op *emitted; /* as the instructions, for code */
   tt_dtype *dtypes;        /* of the inputs */
-  int bytes;        /* of the widest element */
+  int bytes;               /* of the widest element */
 } program;
 
 /* The dtypes of an op's operand that are computed with. */
@@ -69,7 +69,8 @@ static void note_bytes(program *p, tt_dtype dtype) {
 /* For code: what the instruction is, without its loop. */
 static void note_op(program *p, int32_t at, const tt_hlo_op *op, tt_dtype from, tt_dtype gives) {
   tt_cpu_emit_op *to = &p->emitted[at];
-  const tt_hlo_attr *direction = op == NULL ? NULL : tt_hlo_op_attr(op, TT_HLO_COMPARISON_DIRECTION);
+  const tt_hlo_attr *direction =
+      op == NULL ? NULL : tt_hlo_op_attr(op, TT_HLO_COMPARISON_DIRECTION);
   const tt_hlo_attr *type = op == NULL ? NULL : tt_hlo_op_attr(op, TT_HLO_COMPARE_TYPE);
   to->code = op == NULL ? TT_HLO_CONVERT : op->code;
   to->from = from;
@@ -131,9 +132,8 @@ static void add_op(program *p, uint32_t i) {
   for (uint32_t k = 0; k < op->operands_count; k++)
     in[k] = widen(p, in[k], op->operands[k]->type.dtype, compute_dtype(op, k));
   tt_dtype given = given_dtype(op);
-  int32_t made =
-      emit(p, tt_cpu_loop_find(op->code, loop_dtype(op)), op, in, op->operands_count,
-           loop_dtype(op), given);
+  int32_t made = emit(p, tt_cpu_loop_find(op->code, loop_dtype(op)), op, in, op->operands_count,
+                      loop_dtype(op), given);
   p->results[i] = given == result ? made : emit_convert(p, made, given, result);
 }
 

@@ -70,8 +70,8 @@ typedef struct tt_cpu_rows_in {
 } tt_cpu_rows_in;
 
 /* Machine code of its tiles is added to `*codes`. */
-TT_NODISCARD tt_error *tt_cpu_rows_make(tt_arena *arena, tt_cpu_code **codes, int64_t rows, int64_t row,
-                                        const tt_cpu_rows_op *ops, uint32_t ops_count,
+TT_NODISCARD tt_error *tt_cpu_rows_make(tt_arena *arena, tt_cpu_code **codes, int64_t rows,
+                                        int64_t row, const tt_cpu_rows_op *ops, uint32_t ops_count,
                                         const tt_cpu_rows_in *in, uint32_t ins, uint32_t outs,
                                         tt_cpu_rows **out_rows);
 /* False: out of memory for `*out_size` bytes of scratch. */

@@ -146,15 +146,17 @@ static tt_cpu_tile_operand tile_operand(const maker *m, tile_build *t, const tt_
   int32_t made = op->in[k].made;
   if (made < 0) {
     const tt_cpu_rows_in *in = &m->in[-1 - made];
-    return (tt_cpu_tile_operand){tile_input(t, (uint16_t)(-1 - made),
-                                            (tt_cpu_tile_in){in->inner, in->period, in->bytes, 0})};
+    return (tt_cpu_tile_operand){
+        tile_input(t, (uint16_t)(-1 - made),
+                   (tt_cpu_tile_in){.inner = in->inner, .period = in->period, .bytes = in->bytes})};
   }
   if (t->local[made] >= 0)
     return (tt_cpu_tile_operand){t->local[made]};
   const tt_cpu_rows_op *from = &m->ops[made];
   bool spread = from->gives == TT_CPU_ROWS_EACH && op->gives == TT_CPU_ROWS_FULL;
-  tt_cpu_tile_in form = {spread ? m->rows->row : 0, spread ? m->rows->rows : 0, result_bytes(from),
-                         0};
+  tt_cpu_tile_in form = {.inner = spread ? m->rows->row : 0,
+                         .period = spread ? m->rows->rows : 0,
+                         .bytes = result_bytes(from)};
   return (tt_cpu_tile_operand){tile_input(t, (uint16_t)m->slots[made], form)};
 }
 
@@ -235,11 +237,12 @@ static tt_error *make_phases(maker *m) {
   return NULL;
 }
 
-tt_error *tt_cpu_rows_make(tt_arena *arena, tt_cpu_code **codes, int64_t rows, int64_t row, const tt_cpu_rows_op *ops,
-                           uint32_t ops_count, const tt_cpu_rows_in *in, uint32_t ins,
-                           uint32_t outs, tt_cpu_rows **out_rows) {
+tt_error *tt_cpu_rows_make(tt_arena *arena, tt_cpu_code **codes, int64_t rows, int64_t row,
+                           const tt_cpu_rows_op *ops, uint32_t ops_count, const tt_cpu_rows_in *in,
+                           uint32_t ins, uint32_t outs, tt_cpu_rows **out_rows) {
   tt_cpu_rows *r = tt_arena_alloc(arena, sizeof *r);
-  maker m = {.arena = arena, .codes = codes, .rows = r, .ops = ops, .in = in, .ops_count = ops_count};
+  maker m = {
+      .arena = arena, .codes = codes, .rows = r, .ops = ops, .in = in, .ops_count = ops_count};
   *out_rows = r;
   if (r == NULL)
     return no_memory();

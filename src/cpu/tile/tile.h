@@ -60,8 +60,8 @@ typedef struct tt_cpu_tile {
   double cost;               /* of one element, about nanoseconds */
   uint32_t ins, outs, slots; /* slots: with the registers */
   uint32_t instructions_count;
-  bool direct; /* one instruction and nothing spread: needs no tiles */
-  bool walks;  /* code: some input is a row, a column or written out */
+  bool direct;       /* one instruction and nothing spread: needs no tiles */
+  bool walks;        /* code: some input is a row, a column or written out */
   tt_cpu_code *code; /* or NULL */
   tt_cpu_tile_in *in;
   tt_cpu_tile_out *out;
@@ -92,12 +92,13 @@ void tt_cpu_tile_run_range(const tt_cpu_tile *tile, const void *const *in, void 
 /* NULL, or UNIMPLEMENTED: there is no loop for the op with these dtypes. */
 TT_NODISCARD tt_error *tt_cpu_tile_check(const tt_hlo_op *op);
 
-/* code.c: gives the tile its code, when there is some. `ops`: one for each instruction, on the inputs
- * and then on what the instructions make; `dtypes`: of the inputs; `outs`: the value of each. */
+/* code.c: gives the tile its code, when there is some. `ops`: one for each instruction, on the
+ * inputs and then on what the instructions make; `dtypes`: of the inputs; `outs`: the value of
+ * each. */
 void tt_cpu_tile_add_code(tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scratch,
                           const tt_cpu_emit_op *ops, const tt_dtype *dtypes, const int32_t *outs);
-/* A program all of whose ops have code has it; one op that has none, such as power, leaves all of them
- * to the loops. So the two kinds do not share a program. */
+/* A program all of whose ops have code has it; one op that has none, such as power, leaves all of
+ * them to the loops. So the two kinds do not share a program. */
 bool tt_cpu_tile_has_code(const tt_hlo_op *op);
 /* Elements [begin, end) by the tile's code. */
 void tt_cpu_tile_run_code(const tt_cpu_tile *tile, const char *const *in, char *const *out,
