@@ -142,7 +142,8 @@ static tt_error *dense_root(tt_cpu_maker *m, tt_cpu_block *block, uint32_t numbe
   out->bytes = from.element;
   tt_cpu_value_at(m, number)->dense = made;
   *out_root = made;
-  return tt_cpu_tile_make(&m->plan->arena, NULL, NULL, 0, from.count, in, 1, out, 1, &step->tile);
+  return tt_cpu_tile_make(&m->plan->arena, NULL, NULL, 0, from.count, in, 1, out, 1, NULL,
+                          &step->tile);
 }
 
 static tt_error *use_dense(tt_cpu_maker *m, tt_cpu_block *block, const tt_hlo_value *value,

@@ -330,7 +330,7 @@ static tt_error *finish_tile(tt_cpu_maker *m, const group_build *g) {
   memcpy(in, g->in, g->ins * sizeof *in);
   g->step->kernel = tt_cpu_kernel_tile;
   return tt_cpu_tile_make(arena, &m->plan->codes, g->ops, g->ops_count, g->step->group->count, in,
-                          g->ins, out, g->outs, &g->step->tile);
+                          g->ins, out, g->outs, NULL, &g->step->tile);
 }
 
 static tt_error *rows_kernel(const tt_cpu_args *args) {

@@ -15,21 +15,14 @@
 
 #include "cpu/tile/tile.h"
 
-/* What becomes of an output over the whole run of elements. The folded form is made for rows: the
- * function writes one element, the fold of those that it was called with.
+/* Folded outputs are made for rows: the function writes one element, the fold of those that it was
+ * called with.
  *
  * SUM, in f32 or f64: `lanes` * `unroll` partial sums, from +0; element i goes to partial sum
  * i % (lanes * unroll), but the last count % (lanes * unroll) elements go to the first `lanes`
  * of them, in order. Then partial sums lanes * u + l are added over u = 0, 1, ..., then l by
  * halves: l and l + lanes / 2, l + lanes / 4, ... So it depends on the instruction set and on the
  * program. MAX, MIN: as the ops maximum and minimum (NaN if one is there), from -inf, or inf. */
-typedef enum tt_cpu_fold {
-  TT_CPU_FOLD_NONE, /* element i is written */
-  TT_CPU_FOLD_SUM,
-  TT_CPU_FOLD_MAX,
-  TT_CPU_FOLD_MIN
-} tt_cpu_fold;
-
 struct tt_cpu_emit_op {
   tt_hlo_code code; /* CONVERT: from -> to */
   tt_dtype from;    /* of the operands; of the branches for select and clamp */

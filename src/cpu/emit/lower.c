@@ -636,6 +636,14 @@ void tt_cpu_build_program(tt_cpu_build *b) {
       if (p->out[k].value == p->ins + i)
         build_output(b, k, made[p->ins + i]);
   }
+  for (uint32_t k = 0; k < p->outs && !b->failed; k++) { /* folds of inputs */
+    uint32_t value = p->out[k].value;
+    if (value >= p->ins)
+      continue;
+    if (made[value] < 0)
+      made[value] = (int16_t)build_input(b, value);
+    build_output(b, k, made[value]);
+  }
 }
 
 /* ---- what is here ---- */

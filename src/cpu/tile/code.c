@@ -80,6 +80,50 @@ void tt_cpu_tile_add_code(tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scra
   }
 }
 
+/* How one row reads an input. */
+static bool row_input(const tt_cpu_tile_in *in, int64_t row, bool *out_scalar) {
+  *out_scalar = in->period == 1 || (in->period > 0 && in->inner == row);
+  return *out_scalar || in->period == 0 || (in->inner == 1 && in->period == row);
+}
+
+/* Values as ops see them, or those of inputs. */
+static tt_dtype dtype_of(const tt_cpu_tile *tile, const tt_cpu_emit_op *ops, const tt_dtype *dtypes,
+                         int32_t value) {
+  return value < (int32_t)tile->ins ? dtypes[value] : ops[value - (int32_t)tile->ins].to;
+}
+
+bool tt_cpu_tile_add_row_code(const tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scratch,
+                              const tt_cpu_emit_op *ops, const tt_dtype *dtypes,
+                              const int32_t *outs, const int32_t *folds, tt_cpu_tile_row *row) {
+  tt_cpu_emit_in *in = tt_arena_array(scratch, tile->ins, sizeof *in);
+  tt_cpu_emit_out *out = tt_arena_array(scratch, tile->outs + row->folds_count, sizeof *out);
+  uint32_t count = 0;
+  if (in == NULL || out == NULL || row->row < RUN_LEAST ||
+      tile->ins + tile->outs + row->folds_count > POINTERS_MAX || !outputs_fit(tile, outs) ||
+      !operands_fit(tile, ops, dtypes))
+    return false;
+  for (uint32_t i = 0; i < tile->ins; i++) {
+    in[i].dtype = dtypes[i];
+    if (!row_input(&tile->in[i], row->row, &in[i].scalar))
+      return false;
+  }
+  for (uint32_t i = 0; i < tile->outs; i++)
+    if (!row->unwritten[i])
+      out[count++] = (tt_cpu_emit_out){dtype_of(tile, ops, dtypes, outs[i]), (uint16_t)outs[i],
+                                       TT_CPU_FOLD_NONE};
+  for (uint32_t i = 0; i < row->folds_count; i++)
+    out[count++] = (tt_cpu_emit_out){dtype_of(tile, ops, dtypes, folds[i]), (uint16_t)folds[i],
+                                     row->folds[i].fold};
+  tt_cpu_emit_program program = {in,    ops,     out, tile->ins, tile->instructions_count,
+                                 count, row->row};
+  row->code = tt_cpu_emit(&program, tt_cpu_isa_best(), scratch);
+  if (row->code == NULL)
+    return false;
+  row->code->next = *codes;
+  *codes = row->code;
+  return true;
+}
+
 /* ---- which ops ---- */
 
 static bool has_convert(tt_cpu_isa isa, tt_dtype from, tt_dtype to) {

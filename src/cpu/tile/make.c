@@ -257,20 +257,38 @@ static void finish_tile(const program *p, uint32_t registers_count, tt_cpu_tile 
 }
 
 /* One simple loop over memory gains nothing. */
-static void add_code(program *p, tt_cpu_tile *tile, tt_cpu_code **codes) {
+static bool gains_nothing(const program *p, const tt_cpu_tile *tile) {
+  return tile->instructions_count == 0 || (tile->direct && op_cost(p->ops[0].op) < 0.1);
+}
+
+static void add_code(program *p, tt_cpu_tile *tile, tt_cpu_code **codes, tt_cpu_tile_row *row) {
   int32_t *outs = tt_arena_array(&p->scratch, p->outs, sizeof *outs);
-  if (codes == NULL || outs == NULL || tile->instructions_count == 0 ||
-      (tile->direct && op_cost(p->ops[0].op) < 0.1))
+  uint32_t folds_count = row == NULL ? 0 : row->folds_count;
+  int32_t *folds = tt_arena_array(&p->scratch, folds_count, sizeof *folds);
+  if (codes == NULL || outs == NULL || folds == NULL)
     return;
   for (uint32_t i = 0; i < p->ops_count; i++)
     if (p->ops[i].out >= 0)
       outs[p->ops[i].out] = p->results[i];
-  tt_cpu_tile_add_code(tile, codes, &p->scratch, p->emitted, p->dtypes, outs);
+  for (uint32_t i = 0; i < folds_count; i++) {
+    int32_t made = row->folds[i].value.made;
+    folds[i] = made >= 0 ? p->results[made] : -1 - made;
+    if (made >= 0)
+      continue;
+    p->dtypes[-1 - made] = row->folds[i].dtype;
+    tile->in[-1 - made].last = INT32_MAX; /* no output lies over it */
+  }
+  if (row != NULL &&
+      tt_cpu_tile_add_row_code(tile, codes, &p->scratch, p->emitted, p->dtypes, outs, folds, row))
+    return;
+  if (!gains_nothing(p, tile))
+    tt_cpu_tile_add_code(tile, codes, &p->scratch, p->emitted, p->dtypes, outs);
 }
 
 tt_error *tt_cpu_tile_make(tt_arena *arena, tt_cpu_code **codes, const tt_cpu_tile_op *ops,
                            uint32_t ops_count, int64_t count, tt_cpu_tile_in *in, uint32_t ins,
-                           tt_cpu_tile_out *out, uint32_t outs, tt_cpu_tile **out_tile) {
+                           tt_cpu_tile_out *out, uint32_t outs, tt_cpu_tile_row *row,
+                           tt_cpu_tile **out_tile) {
   tt_error *err = NULL;
   program p = {.ops = ops, .ops_count = ops_count, .ins = ins, .outs = outs};
   tt_cpu_tile *tile = tt_arena_alloc(arena, sizeof *tile);
@@ -292,7 +310,7 @@ tt_error *tt_cpu_tile_make(tt_arena *arena, tt_cpu_code **codes, const tt_cpu_ti
     err = tt_error_no_memory(p.instructions_count * sizeof *p.instructions);
   } else {
     finish_tile(&p, registers_count, tile);
-    add_code(&p, tile, codes);
+    add_code(&p, tile, codes, row);
   }
 out:
   tt_arena_reset(&p.scratch);

@@ -35,7 +35,13 @@ typedef enum tt_cpu_rows_kind {
 typedef struct tt_cpu_rows_phase {
   tt_cpu_rows_kind kind;
   tt_cpu_tile *tile;
-  bool each;       /* TILE: over EACH, not FULL */
+  bool each;                 /* TILE: over EACH, not FULL */
+  tt_cpu_code *row_code;     /* TILE: for one row, with its folds; NULL: there is none */
+  const int64_t *row_steps;  /* of its pointers, from one row to the next: bytes */
+  const uint16_t *row_slots; /* of its pointers */
+  uint32_t row_pointers;
+  bool folded;     /* REDUCE: a tile's code has made it */
+  bool plain;      /* REDUCE: what it begins with changes no sum */
   uint16_t *slots; /* TILE: its ins, its outs; else in, out */
   tt_cpu_reducer reducer;
   int bytes;     /* of an element that is reduced */

@@ -1,12 +1,13 @@
 /* Makes row programs. Ops are put in levels: what reads the result of a reduction along rows, even
  * through others, is one level above it. A level runs its ops on one element per row, then those on
  * all elements, then its reductions. */
+#include <math.h>
 #include <string.h>
 
 #include "cpu/kernel.h"
 #include "cpu/tile/rows.h"
 
-enum { OPS_MAX = 64, NEAR = 32 << 10 };
+enum { OPS_MAX = 64, PHASES_MAX = 2 * OPS_MAX, NEAR = 32 << 10 };
 
 typedef struct maker {
   tt_arena *arena;
@@ -16,7 +17,9 @@ typedef struct maker {
   const tt_cpu_rows_in *in;
   uint32_t ops_count;
   uint32_t levels[OPS_MAX], phase_of[OPS_MAX];
-  bool crosses[OPS_MAX]; /* read by another phase than its own */
+  uint32_t phase_levels[PHASES_MAX]; /* [phase] */
+  bool folds[OPS_MAX];               /* a reduction that a row's code may make */
+  bool crosses[OPS_MAX];             /* read by another phase than its own */
   int32_t slots[OPS_MAX];
   int64_t full; /* bytes in a row that a block has in scratch or reads and writes */
 } maker;
@@ -52,20 +55,47 @@ static int stage_of(const tt_cpu_rows_op *op) {
   return is_reduce(op) ? 2 : op->gives == TT_CPU_ROWS_EACH ? 0 : 1;
 }
 
-static void number_phases(maker *m, uint32_t levels) {
+static tt_cpu_fold fold_of(const tt_cpu_rows_op *op) {
+  tt_dtype dtype = op->op->operands[0]->type.dtype;
+  if (!is_reduce(op) || op->gives != TT_CPU_ROWS_EACH || (dtype != TT_F32 && dtype != TT_F64))
+    return TT_CPU_FOLD_NONE;
+  switch (tt_cpu_region_binary(op->op->regions[0])) {
+    case TT_HLO_ADD:
+      return TT_CPU_FOLD_SUM;
+    case TT_HLO_MAXIMUM:
+      return TT_CPU_FOLD_MAX;
+    case TT_HLO_MINIMUM:
+      return TT_CPU_FOLD_MIN;
+    default:
+      return TT_CPU_FOLD_NONE;
+  }
+}
+
+/* Stage 1 is there for reductions too that its code may make. */
+static bool in_stage(const maker *m, uint32_t i, uint32_t level, int stage) {
+  return m->levels[i] == level && (stage_of(&m->ops[i]) == stage || (stage == 1 && m->folds[i]));
+}
+
+static void number_stage(maker *m, uint32_t level, int stage) {
   tt_cpu_rows *r = m->rows;
+  bool any = false;
+  for (uint32_t i = 0; i < m->ops_count; i++) {
+    if (!in_stage(m, i, level, stage))
+      continue;
+    r->phases_count += stage == 2 && any;
+    m->phase_of[i] = r->phases_count;
+    m->phase_levels[r->phases_count] = level;
+    any = true;
+  }
+  r->phases_count += any;
+}
+
+static void number_phases(maker *m, uint32_t levels) {
+  for (uint32_t i = 0; i < m->ops_count; i++)
+    m->folds[i] = fold_of(&m->ops[i]) != TT_CPU_FOLD_NONE;
   for (uint32_t level = 0; level <= levels; level++)
-    for (int stage = 0; stage < 3; stage++) {
-      bool any = false;
-      for (uint32_t i = 0; i < m->ops_count; i++) {
-        if (m->levels[i] != level || stage_of(&m->ops[i]) != stage)
-          continue;
-        r->phases_count += stage == 2 && any;
-        m->phase_of[i] = r->phases_count;
-        any = true;
-      }
-      r->phases_count += any;
-    }
+    for (int stage = 0; stage < 3; stage++)
+      number_stage(m, level, stage);
   for (uint32_t i = 0; i < m->ops_count; i++)
     for (uint32_t k = 0; k < operands_count(&m->ops[i]); k++) {
       int32_t made = m->ops[i].in[k].made;
@@ -128,7 +158,21 @@ typedef struct tile_build {
   tt_cpu_tile_in in[3 * OPS_MAX];
   uint16_t in_slots[3 * OPS_MAX], out_slots[OPS_MAX];
   tt_cpu_tile_out out[OPS_MAX];
+  bool unwritten[OPS_MAX]; /* [out] */
+  uint32_t folds_count;
+  tt_cpu_tile_fold folds[OPS_MAX];
+  uint16_t fold_slots[OPS_MAX];
 } tile_build;
+
+/* Other phases read the value for the reductions alone that its own phase's code may make. */
+static bool only_folded(const maker *m, uint32_t value) {
+  for (uint32_t i = 0; i < m->ops_count; i++)
+    for (uint32_t k = 0; k < operands_count(&m->ops[i]); k++)
+      if (m->ops[i].in[k].made == (int32_t)value && m->phase_of[i] != m->phase_of[value] &&
+          !(m->folds[i] && m->levels[i] == m->levels[value]))
+        return false;
+  return true;
+}
 
 static int32_t tile_input(tile_build *t, uint16_t slot, tt_cpu_tile_in form) {
   uint32_t i = 0;
@@ -176,16 +220,67 @@ static void collect_tile(const maker *m, uint32_t phase, tile_build *t) {
       continue;
     to->out = (int32_t)t->outs;
     t->out[t->outs].bytes = result_bytes(op);
+    t->unwritten[t->outs] = op->out < 0 && only_folded(m, i);
     t->out_slots[t->outs++] = (uint16_t)m->slots[i];
   }
 }
 
-static tt_error *make_tile(maker *m, uint32_t i, tt_cpu_rows_phase *phase) {
+/* The reductions along rows of the phase's level. */
+static void collect_folds(const maker *m, uint32_t phase, tile_build *t) {
+  for (uint32_t i = 0; i < m->ops_count; i++) {
+    if (!m->folds[i] || m->levels[i] != m->phase_levels[phase])
+      continue;
+    t->folds[t->folds_count].value = tile_operand(m, t, &m->ops[i], 0);
+    t->folds[t->folds_count].dtype = m->ops[i].op->operands[0]->type.dtype;
+    t->folds[t->folds_count].fold = fold_of(&m->ops[i]);
+    t->fold_slots[t->folds_count++] = (uint16_t)m->slots[i];
+  }
+}
+
+/* From one row to the next, in bytes. */
+static int64_t row_step(const maker *m, const tt_cpu_tile_in *in) {
+  if (in->period == 0)
+    return in->bytes * m->rows->row;
+  return in->period > 1 && in->inner == m->rows->row ? in->bytes : 0;
+}
+
+/* Where the code's pointers begin, and how they go on. */
+static tt_error *aim_code(const maker *m, const tile_build *t, tt_cpu_code *code,
+                          tt_cpu_rows_phase *phase) {
+  uint32_t count = 0;
+  int64_t *steps = tt_arena_array(m->arena, t->ins + t->outs + t->folds_count, sizeof *steps);
+  uint16_t *slots = tt_arena_array(m->arena, t->ins + t->outs + t->folds_count, sizeof *slots);
+  if (steps == NULL || slots == NULL)
+    return no_memory();
+  for (uint32_t i = 0; i < t->ins; i++) {
+    steps[count] = row_step(m, &t->in[i]);
+    slots[count++] = t->in_slots[i];
+  }
+  for (uint32_t i = 0; i < t->outs; i++) {
+    if (t->unwritten[i])
+      continue;
+    steps[count] = t->out[i].bytes * m->rows->row;
+    slots[count++] = t->out_slots[i];
+  }
+  for (uint32_t i = 0; i < t->folds_count; i++) {
+    steps[count] = tt_dtype_bytes(t->folds[i].dtype);
+    slots[count++] = t->fold_slots[i];
+  }
+  phase->row_code = code;
+  phase->row_steps = steps;
+  phase->row_slots = slots;
+  phase->row_pointers = count;
+  return NULL;
+}
+
+static tt_error *make_tile(maker *m, uint32_t number, bool each, tt_cpu_rows_phase *phase) {
   tile_build t = {0};
   tt_cpu_rows *r = m->rows;
   phase->kind = TT_CPU_ROWS_TILE;
-  phase->each = m->ops[i].gives == TT_CPU_ROWS_EACH;
-  collect_tile(m, m->phase_of[i], &t);
+  phase->each = each;
+  collect_tile(m, number, &t);
+  if (!each)
+    collect_folds(m, number, &t);
   tt_cpu_tile_in *in = tt_arena_array(m->arena, t.ins, sizeof *in);
   tt_cpu_tile_out *out = tt_arena_array(m->arena, t.outs, sizeof *out);
   phase->slots = tt_arena_array(m->arena, t.ins + t.outs, sizeof *phase->slots);
@@ -195,14 +290,35 @@ static tt_error *make_tile(maker *m, uint32_t i, tt_cpu_rows_phase *phase) {
   memcpy(out, t.out, t.outs * sizeof *out);
   memcpy(phase->slots, t.in_slots, t.ins * sizeof *phase->slots);
   memcpy(phase->slots + t.ins, t.out_slots, t.outs * sizeof *phase->slots);
+  tt_cpu_tile_row row = {r->row, t.folds_count, t.folds, t.unwritten, NULL};
   TT_RETURN_IF_ERROR(tt_cpu_tile_make(m->arena, m->codes, t.ops, t.ops_count,
-                                      phase->each ? r->rows : r->rows * r->row, in, t.ins, out,
-                                      t.outs, &phase->tile));
-  r->cost += phase->tile->cost * (phase->each ? 1 : (double)r->row);
-  return NULL;
+                                      each ? r->rows : r->rows * r->row, in, t.ins, out, t.outs,
+                                      each ? NULL : &row, &phase->tile));
+  r->cost += phase->tile->cost * (each ? 1 : (double)r->row);
+  if (row.code == NULL)
+    return NULL;
+  for (uint32_t i = 0; i < m->ops_count; i++)
+    if (m->folds[i] && m->levels[i] == m->phase_levels[number])
+      r->phases[m->phase_of[i]].folded = true;
+  return aim_code(m, &t, row.code, phase);
 }
 
 /* ---- reductions ---- */
+
+/* What a fold begins with anyway. */
+static bool begins_plain(const tt_cpu_rows_op *op) {
+  float single = 0;
+  double x = 0;
+  tt_cpu_fold fold = fold_of(op);
+  if (fold == TT_CPU_FOLD_NONE)
+    return false;
+  if (result_bytes(op) == 8)
+    memcpy(&x, op->init, sizeof x);
+  else
+    memcpy(&single, op->init, sizeof single);
+  x = result_bytes(op) == 8 ? x : (double)single;
+  return x == (fold == TT_CPU_FOLD_SUM ? 0.0 : fold == TT_CPU_FOLD_MAX ? -INFINITY : INFINITY);
+}
 
 static tt_error *make_reduce(maker *m, uint32_t i, tt_cpu_rows_phase *phase) {
   const tt_cpu_rows_op *op = &m->ops[i];
@@ -217,6 +333,7 @@ static tt_error *make_reduce(maker *m, uint32_t i, tt_cpu_rows_phase *phase) {
   phase->slots[0] = (uint16_t)(made < 0 ? -1 - made : m->slots[made]);
   phase->slots[1] = (uint16_t)m->slots[i];
   memcpy(phase->init, op->init, (size_t)phase->bytes);
+  phase->plain = begins_plain(op);
   if (phase->kind == TT_CPU_ROWS_REDUCE_COLUMNS) {
     phase->part = r->sums;
     r->sums += (2 * r->row * phase->bytes + 63) / 64 * 64;
@@ -227,12 +344,23 @@ static tt_error *make_reduce(maker *m, uint32_t i, tt_cpu_rows_phase *phase) {
 
 /* ---- the program ---- */
 
+/* The op that the phase is for: the first of its tile, or the reduction; -1: only folds. */
+static int32_t first_of(const maker *m, uint32_t phase) {
+  for (uint32_t i = 0; i < m->ops_count; i++)
+    if (m->phase_of[i] == phase)
+      return (int32_t)i;
+  return -1;
+}
+
 static tt_error *make_phases(maker *m) {
-  for (uint32_t i = 0; i < m->ops_count; i++) {
-    tt_cpu_rows_phase *phase = &m->rows->phases[m->phase_of[i]];
-    if (phase->slots != NULL)
-      continue;
-    TT_RETURN_IF_ERROR(is_reduce(&m->ops[i]) ? make_reduce(m, i, phase) : make_tile(m, i, phase));
+  for (uint32_t i = 0; i < m->rows->phases_count; i++) {
+    tt_cpu_rows_phase *phase = &m->rows->phases[i];
+    int32_t first = first_of(m, i);
+    if (first >= 0 && is_reduce(&m->ops[first]))
+      TT_RETURN_IF_ERROR(make_reduce(m, (uint32_t)first, phase));
+    else
+      TT_RETURN_IF_ERROR(
+          make_tile(m, i, first >= 0 && m->ops[first].gives == TT_CPU_ROWS_EACH, phase));
   }
   return NULL;
 }

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "cpu/emit/emit.h"
 #include "cpu/kernel.h"
 #include "cpu/tile/rows.h"
 
@@ -16,6 +17,8 @@ typedef struct rows_job {
 static void run_tile(const tt_cpu_rows *r, const tt_cpu_rows_phase *phase, char *const *at,
                      int64_t begin, int64_t end) {
   const tt_cpu_tile *tile = phase->tile;
+  if (tile->instructions_count == 0)
+    return;
   const void *in[SLOTS_MAX];
   void *out[SLOTS_MAX];
   int64_t each = phase->each ? 1 : r->row;
@@ -24,6 +27,18 @@ static void run_tile(const tt_cpu_rows *r, const tt_cpu_rows_phase *phase, char 
   for (uint32_t i = 0; i < tile->outs; i++)
     out[i] = at[phase->slots[tile->ins + i]];
   tt_cpu_tile_run_range(tile, in, out, begin * each, end * each);
+}
+
+static void run_rows(const tt_cpu_rows *r, const tt_cpu_rows_phase *phase, char *const *at,
+                     int64_t begin, int64_t end) {
+  void *pointers[SLOTS_MAX];
+  for (uint32_t i = 0; i < phase->row_pointers; i++)
+    pointers[i] = at[phase->row_slots[i]] + begin * phase->row_steps[i];
+  for (int64_t row = begin; row < end; row++) {
+    tt_cpu_code_run(phase->row_code, pointers, r->row);
+    for (uint32_t i = 0; i < phase->row_pointers; i++)
+      pointers[i] = (char *)pointers[i] + phase->row_steps[i];
+  }
 }
 
 /* The result of a reduction is what it begins with, then the elements. */
@@ -40,9 +55,10 @@ static void reduce_rows(const tt_cpu_rows *r, const tt_cpu_rows_phase *phase, ch
                         int64_t begin, int64_t end) {
   const char *in = at[phase->slots[0]];
   char *out = at[phase->slots[1]];
-  for (int64_t i = begin; i < end; i++)
+  for (int64_t i = begin; i < end && !phase->folded; i++)
     phase->reducer.row(in + i * r->row * phase->bytes, r->row, out + i * phase->bytes);
-  begin_with(phase, out + begin * phase->bytes, end - begin);
+  if (!phase->folded || !phase->plain)
+    begin_with(phase, out + begin * phase->bytes, end - begin);
 }
 
 /* The sums of a part's first block, or what its next ones add to them. */
@@ -67,7 +83,9 @@ static void run_block(const rows_job *j, char *scratch, int64_t begin, int64_t e
   }
   for (uint32_t i = 0; i < r->phases_count; i++) {
     const tt_cpu_rows_phase *phase = &r->phases[i];
-    if (phase->kind == TT_CPU_ROWS_TILE)
+    if (phase->row_code != NULL)
+      run_rows(r, phase, at, begin, end);
+    else if (phase->kind == TT_CPU_ROWS_TILE)
       run_tile(r, phase, at, begin, end);
     else if (phase->kind == TT_CPU_ROWS_REDUCE)
       reduce_rows(r, phase, at, begin, end);

@@ -78,12 +78,38 @@ typedef struct tt_cpu_tile_op {
   int32_t out; /* the output that it is, or -1 */
 } tt_cpu_tile_op;
 
+/* What becomes of a value over a row. */
+typedef enum tt_cpu_fold {
+  TT_CPU_FOLD_NONE, /* element i is written */
+  TT_CPU_FOLD_SUM,
+  TT_CPU_FOLD_MAX,
+  TT_CPU_FOLD_MIN
+} tt_cpu_fold;
+
+typedef struct tt_cpu_tile_fold {
+  tt_cpu_tile_operand value;
+  tt_dtype dtype; /* of it */
+  tt_cpu_fold fold;
+} tt_cpu_tile_fold;
+
+/* Code that runs a tile for one row, with the folds of its values over the row. Its pointers are
+ * those of the inputs (scalars where they are one element for each row), of the outputs that are
+ * written, then of the folds' results. */
+typedef struct tt_cpu_tile_row {
+  int64_t row; /* elements */
+  uint32_t folds_count;
+  const tt_cpu_tile_fold *folds;
+  const bool *unwritten; /* [outs]: outputs that only the folds read */
+  tt_cpu_code *code;     /* made by tt_cpu_tile_make, which then makes no other; or NULL */
+} tt_cpu_tile_row;
+
 /* `in` and `out` are in the arena and have all but `last`, `first` and `spread`. Code is added to
- * `codes`, whose owner frees it (tt_cpu_codes_free); NULL: no code is made. */
+ * `codes`, whose owner frees it (tt_cpu_codes_free); NULL: no code is made. `row` is NULL where the
+ * elements are no rows. */
 TT_NODISCARD tt_error *tt_cpu_tile_make(tt_arena *arena, tt_cpu_code **codes,
                                         const tt_cpu_tile_op *ops, uint32_t ops_count,
                                         int64_t count, tt_cpu_tile_in *in, uint32_t ins,
-                                        tt_cpu_tile_out *out, uint32_t outs,
+                                        tt_cpu_tile_out *out, uint32_t outs, tt_cpu_tile_row *row,
                                         tt_cpu_tile **out_tile);
 void tt_cpu_tile_run(const tt_cpu_tile *tile, const void *const *in, void *const *out);
 /* Elements [begin, end), on this thread. */
@@ -97,6 +123,10 @@ TT_NODISCARD tt_error *tt_cpu_tile_check(const tt_hlo_op *op);
  * each. */
 void tt_cpu_tile_add_code(tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scratch,
                           const tt_cpu_emit_op *ops, const tt_dtype *dtypes, const int32_t *outs);
+/* The same for one row; false: there is none. `folds`: the value of each. */
+bool tt_cpu_tile_add_row_code(const tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scratch,
+                              const tt_cpu_emit_op *ops, const tt_dtype *dtypes,
+                              const int32_t *outs, const int32_t *folds, tt_cpu_tile_row *row);
 /* A program all of whose ops have code has it; one op that has none, such as power, leaves all of
  * them to the loops. So the two kinds do not share a program. */
 bool tt_cpu_tile_has_code(const tt_hlo_op *op);

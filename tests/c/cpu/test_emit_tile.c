@@ -102,7 +102,7 @@ static bool check_sample(sample *s) {
   tt_cpu_tile *code = NULL, vm;
   void *in[INS], *want[OPS], *got[OPS];
   bool ok = EXPECT_OK(tt_cpu_tile_make(&arena, &codes, s->ops, s->ops_count, s->count, s->in,
-                                       s->ins, s->out, s->outs, &code)) &&
+                                       s->ins, s->out, s->outs, NULL, &code)) &&
             (tt_cpu_isa_best() == TT_CPU_ISA_BASE || EXPECT(code->code != NULL));
   for (uint32_t i = 0; i < s->ins; i++)
     in[i] = ins_f32[i];
