@@ -210,8 +210,9 @@ typedef struct part_job {
   const dot_job *dot;
   const tt_cpu_gemm_kernel *kernel;
   tt_cpu_gemm whole; /* that parts are of; not where a part is a batch */
-  int64_t parts, part, group;
-  bool rows; /* a part is so many rows; else columns */
+  int64_t parts, group;
+  int64_t tiles, tile; /* of the side that is divided; elements of one. 0: a part is a batch */
+  bool rows;           /* it is that of the rows; else of the columns */
   char *scratch;
   int64_t scratch_each;
 } part_job;
@@ -220,17 +221,23 @@ static const char *at(const void *data, int64_t elements, int64_t bytes) {
   return (const char *)data + elements * bytes;
 }
 
+/* Where part `i` begins: the parts have as many tiles as each other, or one more. */
+static int64_t part_begin(const part_job *p, int64_t i) {
+  int64_t length = p->rows ? p->whole.m : p->whole.n, at = i * p->tiles / p->parts * p->tile;
+  return at < length ? at : length;
+}
+
 static void run_part(const part_job *p, int64_t i, void *scratch) {
-  int64_t bytes = tt_dtype_bytes(p->dot->dtype), begin = i * p->part;
-  tt_cpu_gemm g = p->whole;
-  if (p->part == 0) {
-    g = gemm_of(p->dot, i);
-  } else if (p->rows) {
-    g.m = g.m - begin < p->part ? g.m - begin : p->part;
+  int64_t bytes = tt_dtype_bytes(p->dot->dtype);
+  tt_cpu_gemm g = p->tiles == 0 ? gemm_of(p->dot, i) : p->whole;
+  int64_t begin = p->tiles == 0 ? 0 : part_begin(p, i);
+  int64_t count = p->tiles == 0 ? 0 : part_begin(p, i + 1) - begin;
+  if (p->tiles > 0 && p->rows) {
+    g.m = count;
     g.a = at(g.a, begin * g.a_m, bytes);
     g.c = (char *)g.c + begin * g.n_whole * bytes;
-  } else {
-    g.n = g.n - begin < p->part ? g.n - begin : p->part;
+  } else if (p->tiles > 0) {
+    g.n = count;
     g.b = at(g.b, begin * g.b_n, bytes);
     g.c = (char *)g.c + begin * bytes;
     g.row = g.row == NULL ? NULL : at(g.row, begin, bytes);
@@ -247,47 +254,36 @@ static void run_groups(int64_t begin, int64_t end, void *user) {
   }
 }
 
-static double part_cost(const part_job *p) {
-  const dot_job *j = p->dot;
-  double products = (double)j->m * (double)j->n * (double)j->k;
-  if (p->part > 0)
-    products *= (double)p->part / (double)(p->rows ? j->m : j->n);
-  return 0.01 * products + 50;
-}
-
 static tt_error *run_parts(const tt_cpu_args *args, part_job *p) {
   const dot_job *j = p->dot;
-  int64_t most = 4 * (int64_t)tt_cpu_threads();
-  double cost = part_cost(p);
-  if (cost * (double)p->parts < 50e3)
+  int64_t most =
+      16 * (int64_t)tt_cpu_threads(); /* so that few parts are not put together unevenly */
+  int64_t batches = p->tiles == 0 ? j->batches : 1;
+  double cost = 0.01 * (double)j->m * (double)j->n * (double)j->k + 50; /* of all of c */
+  if (cost * (double)batches < 50e3)
     most = 1;
   p->group = (p->parts + most - 1) / most;
   int64_t groups = (p->parts + p->group - 1) / p->group;
-  p->scratch_each =
-      tt_cpu_gemm_scratch(p->part > 0 && p->rows ? p->part : j->m,
-                          p->part > 0 && !p->rows ? p->part : j->n, j->k, tt_dtype_bytes(j->dtype));
+  int64_t most_long = p->tiles == 0 ? 0 : (p->tiles + p->parts - 1) / p->parts * p->tile;
+  p->scratch_each = tt_cpu_gemm_scratch(most_long > 0 && p->rows ? most_long : j->m,
+                                        most_long > 0 && !p->rows ? most_long : j->n, j->k,
+                                        tt_dtype_bytes(j->dtype));
   p->scratch = tt_cpu_scratch(args->run, p->scratch_each * groups);
   if (p->scratch == NULL)
     return tt_cpu_no_scratch(args->op, p->scratch_each * groups);
-  tt_cpu_parallel(groups, cost * (double)p->group, run_groups, p);
+  tt_cpu_parallel(groups, cost * (double)batches / (double)groups, run_groups, p);
   return NULL;
 }
 
-static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
-
-/* Rows of a part: whole register tiles, so that the threads end together, and no fewer than needed
- * for that, since each part reads all of b. */
-static int64_t choose_rows(const dot_job *j, const tt_cpu_gemm_kernel *kernel) {
-  int64_t threads = tt_cpu_threads(), best = kernel->rows, least = INT64_MAX;
-  for (int64_t part = kernel->rows; part <= TT_CPU_GEMM_MC; part += kernel->rows) {
-    int64_t parts = (j->m + part - 1) / part;
-    int64_t time = (parts + threads - 1) / threads * (part + 6);
-    if (time <= least) {
-      least = time;
-      best = part;
-    }
-  }
-  return best;
+/* As many parts as end together, none with more rows than a packed block of a has. */
+static void choose_parts(part_job *p) {
+  int64_t threads = tt_cpu_threads(), length = p->rows ? p->whole.m : p->whole.n;
+  int64_t most = p->rows ? TT_CPU_GEMM_MC / p->kernel->rows : TT_CPU_GEMM_NC / p->kernel->columns;
+  p->tile = p->rows ? p->kernel->rows : p->kernel->columns;
+  p->tiles = (length + p->tile - 1) / p->tile;
+  p->parts = (p->tiles + threads * most - 1) / (threads * most) * threads;
+  p->parts = p->parts < 2 * threads ? 2 * threads : p->parts;
+  p->parts = p->parts > p->tiles ? p->tiles : p->parts;
 }
 
 typedef struct pack_job {
@@ -316,16 +312,12 @@ static tt_error *pack_columns(const tt_cpu_args *args, part_job *p) {
   return NULL;
 }
 
-/* One product by all threads: parts of its rows; of its columns when the rows are too few. */
+/* One product by all threads: parts of the longer side of c. */
 static tt_error *run_shared(const tt_cpu_args *args, part_job *p, int64_t batch) {
   const dot_job *j = p->dot;
-  int64_t threads = tt_cpu_threads();
   p->whole = gemm_of(j, batch);
-  p->rows = j->m >= 8 * p->kernel->rows || (j->m > 4 * p->kernel->rows && j->m >= j->n);
-  p->part = p->rows ? choose_rows(j, p->kernel)
-                    : round_up((j->n + 2 * threads - 1) / (2 * threads), p->kernel->columns);
-  int64_t whole = p->rows ? j->m : j->n;
-  p->parts = (whole + p->part - 1) / p->part;
+  p->rows = j->m > 4 * p->kernel->rows && j->m >= j->n;
+  choose_parts(p);
   if (p->rows)
     TT_RETURN_IF_ERROR(pack_columns(args, p));
   return run_parts(args, p);
