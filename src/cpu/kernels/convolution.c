@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/kernels/conv.h"
 #include "cpu/kernels/gemm.h"
 #include "cpu/kernels/move.h"
 
@@ -477,10 +478,78 @@ static tt_error *finish(conv_job *j, bool dense, tt_cpu_move *m) {
   return NULL;
 }
 
+/* ---- f32, packed from the image ---- */
+
+static void describe(const conv_job *j, tt_cpu_conv *c) {
+  const tt_hlo_op *op = j->args->op;
+  const tt_hlo_type *filter = &op->operands[1]->type, *out = &op->results[0].type;
+  int64_t filter_strides[TT_HLO_RANK_MAX], out_strides[TT_HLO_RANK_MAX];
+  tt_cpu_conv_view *v = &c->whole;
+  tt_cpu_strides(filter, filter_strides);
+  tt_cpu_strides(out, out_strides);
+  *c = (tt_cpu_conv){.args = j->args,
+                     .groups = j->groups,
+                     .in_group = j->in_group,
+                     .in_count = tt_cpu_count(&op->operands[0]->type),
+                     .filter_count = tt_cpu_count(filter),
+                     .out_count = tt_cpu_count(out)};
+  v->spatial = j->spatial;
+  v->batch = j->batch;
+  v->channels = j->channels;
+  v->features = j->group_features;
+  v->in_batch = j->in_batch;
+  v->in_channel = j->in_channel;
+  v->filter_channel = filter_strides[j->dims->kernel_input];
+  v->filter_feature = filter_strides[j->dims->kernel_output];
+  v->out_batch = out_strides[j->dims->output_batch];
+  v->out_feature = out_strides[j->dims->output_feature];
+  c->filter_group = j->group_features * v->filter_feature;
+  c->out_group = j->group_features * v->out_feature;
+  for (int32_t i = 0; i < j->spatial && i < TT_CPU_CONV_SPATIAL; i++) {
+    v->in_dims[i] = j->in_dims[i];
+    v->in_stride[i] = j->in_stride[i];
+    v->out_dims[i] = j->out_dims[i];
+    v->out_stride[i] = out_strides[j->dims->output_spatial.items[i]];
+    v->tap_dims[i] = j->kernel_dims[i];
+    v->step[i] = j->step[i];
+    c->low[i] = j->low[i];
+    c->in_dilation[i] = j->in_dilation[i];
+    c->filter_dilation[i] = j->kernel_dilation[i];
+    c->filter_stride[i] = filter_strides[j->dims->kernel_spatial.items[i]];
+    c->reversed[i] = j->reversed[i];
+  }
+}
+
+/* Depthwise with the channels side by side has its own loop. */
+static bool takes_packed(const conv_job *j, const tt_cpu_conv *c) {
+  bool depth = j->channels == 1 && j->group_features == 1;
+  return j->dtype == TT_F32 && j->spatial <= TT_CPU_CONV_SPATIAL && tt_cpu_conv_takes(c) &&
+         !(depth && (j->in_group == 1 || j->batch * j->places < 8));
+}
+
+static tt_error *run_packed(conv_job *j, tt_cpu_conv *c) {
+  const tt_hlo_type *type = &j->args->op->results[0].type;
+  const char *in = NULL, *filter = NULL;
+  convert_job convert = {j->dtype, type->dtype, NULL, j->args->out[0]};
+  TT_RETURN_IF_ERROR(widen(j, 0, &in));
+  TT_RETURN_IF_ERROR(widen(j, 1, &filter));
+  if (type->dtype != j->dtype)
+    TT_RETURN_IF_ERROR(take(j, c->out_count, &j->out));
+  c->whole.in = (const float *)in;
+  c->whole.filter = (const float *)filter;
+  c->whole.out = (float *)j->out;
+  TT_RETURN_IF_ERROR(tt_cpu_conv_run(c));
+  convert.in = j->out;
+  if (type->dtype != j->dtype)
+    tt_cpu_parallel(c->out_count, 0.2, convert_part, &convert);
+  return NULL;
+}
+
 tt_error *tt_cpu_kernel_convolution(const tt_cpu_args *args) {
   const tt_hlo_op *op = args->op;
   const tt_hlo_type *type = &op->results[0].type;
   tt_cpu_move m;
+  tt_cpu_conv c;
   conv_job j = {.args = args,
                 .dims = tt_hlo_op_attr(op, TT_HLO_DIMENSION_NUMBERS)->dims,
                 .dtype = sum_dtype(type->dtype),
@@ -494,6 +563,9 @@ tt_error *tt_cpu_kernel_convolution(const tt_cpu_args *args) {
     memset(args->out[0], 0, (size_t)tt_cpu_bytes(type));
     return NULL;
   }
+  describe(&j, &c);
+  if (takes_packed(&j, &c))
+    return run_packed(&j, &c);
   TT_RETURN_IF_ERROR(widen(&j, 0, &j.in));
   TT_RETURN_IF_ERROR(pack_kernel(&j));
   bool dense = result_move(&j, &m);
