@@ -110,6 +110,7 @@ tt_error *tt_cpu_plan_new_take(tt_hlo_module *module, tt_cpu_plan **out_plan) {
   plan->module = module;
   TT_TRY(tt_cpu_expand_module(module));
   TT_TRY(tt_cpu_promote(module));
+  TT_TRY(tt_cpu_fold(module));
   TT_TRY(make_body(plan, module->funcs, 0, &body));
   TT_TRY(fill_slots(plan));
   find_stash(plan);

@@ -102,6 +102,7 @@ typedef struct reduce_job {
   char *sums;
   char *wide; /* [outer, middle, inner] converted, or NULL */
   int64_t strips, strip, bytes;
+  int64_t packed_outer, packed_kept; /* [packed_outer, packed_kept, ...], where it is not copied */
 } reduce_job;
 
 static void rows_part(int64_t begin, int64_t end, void *user) {
@@ -186,6 +187,41 @@ static void finish_sums(const tt_cpu_args *args, reduce_job *j, int64_t count) {
     tt_cpu_convert(j->dtype, j->sums, result, args->out[0], count);
 }
 
+/* [reduced, kept, reduced], as the sums of a batch of images: first over the one that varies
+ * slowest, then along rows. 0: not so. */
+static int64_t outer_reduced(const tt_hlo_op *op, int64_t *out_kept) {
+  const tt_hlo_type *type = &op->operands[0]->type;
+  uint64_t reduced = reduced_axes(op);
+  int64_t sizes[3] = {1, 1, 1};
+  int stage = 0;
+  for (int32_t i = 0; i < type->rank; i++) {
+    bool is_reduced = (reduced >> i & 1) != 0;
+    if (type->dims[i] == 1)
+      continue;
+    if (is_reduced != (stage != 1) && ++stage > 2)
+      return 0;
+    sizes[stage] *= type->dims[i];
+  }
+  *out_kept = sizes[1];
+  return stage == 2 ? sizes[0] : 0;
+}
+
+static tt_error *reduce_outer(const tt_cpu_args *args, reduce_job *j, int64_t outer, int64_t kept) {
+  int64_t rest = j->shape.middle * j->shape.outer / outer;
+  tt_cpu_reduce_shape rows = {kept, rest / kept, 1, false};
+  char *sums = j->sums, *first = tt_cpu_scratch(args->run, rest * j->bytes);
+  if (first == NULL)
+    return tt_cpu_no_scratch(args->op, rest * j->bytes);
+  j->shape = (tt_cpu_reduce_shape){1, outer, rest, false};
+  j->sums = first;
+  reduce_all(j);
+  j->shape = rows;
+  j->data = first;
+  j->sums = sums;
+  reduce_all(j);
+  return NULL;
+}
+
 static tt_error *reduce_op(const tt_cpu_args *args, reduce_job *j) {
   const tt_hlo_type *type = &args->op->results[0].type;
   int64_t count = tt_cpu_count(type);
@@ -197,7 +233,10 @@ static tt_error *reduce_op(const tt_cpu_args *args, reduce_job *j) {
       return tt_cpu_no_scratch(args->op, count * j->bytes);
   }
   TT_RETURN_IF_ERROR(widen_data(args, j));
-  reduce_all(j);
+  if (j->packed_outer > 0)
+    TT_RETURN_IF_ERROR(reduce_outer(args, j, j->packed_outer, j->packed_kept));
+  else
+    reduce_all(j);
   finish_sums(args, j, count);
   return NULL;
 }
@@ -225,14 +264,16 @@ tt_error *tt_cpu_kernel_reduce(const tt_cpu_args *args) {
     fill_inits(args);
     return NULL;
   }
-  for (uint32_t i = 0; i < n; i++) {
-    data[i] = args->in[i];
-    if (j.shape.packed)
-      TT_RETURN_IF_ERROR(tt_cpu_reduce_pack(args, i, &data[i]));
-  }
   j.dtype = sum_dtype(op->results[0].type.dtype);
-  j.data = data[0];
   j.reducer = n == 1 ? find_reducer(tt_cpu_region_binary(op->regions[0]), j.dtype)
                      : (tt_cpu_reducer){NULL, NULL};
+  if (j.shape.packed && j.reducer.row != NULL)
+    j.packed_outer = outer_reduced(op, &j.packed_kept);
+  for (uint32_t i = 0; i < n; i++) {
+    data[i] = args->in[i];
+    if (j.shape.packed && j.packed_outer == 0)
+      TT_RETURN_IF_ERROR(tt_cpu_reduce_pack(args, i, &data[i]));
+  }
+  j.data = data[0];
   return j.reducer.row != NULL ? reduce_op(args, &j) : tt_cpu_reduce_region(args, &j.shape, data);
 }
