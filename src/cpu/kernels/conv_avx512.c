@@ -211,26 +211,69 @@ static void pack_by_position(const tt_cpu_conv_view *v, const tt_cpu_conv_block 
   }
 }
 
+static inline void place_steps(const tt_cpu_conv_view *v, const int64_t *place, int32_t *y) {
+  for (int32_t i = 0; i < v->spatial; i++)
+    y[i] = (int32_t)(place[i] * v->step[i]);
+}
+
+/* What the places of the result add to the address; which lanes are inside there. Only of the first
+ * PLACES, which are all in the gradient of a filter. */
+enum { PLACES = 64 };
+typedef struct place_table {
+  int64_t count, shift[PLACES];
+  __mmask16 inside[PLACES];
+} place_table;
+
+static void list_places(const tt_cpu_conv_view *v, const lane_set *s, place_table *t) {
+  int64_t place[SPATIAL] = {0};
+  t->count = v->places <= PLACES ? v->places : 0;
+  for (int64_t i = 0; i < t->count; i++, tt_cpu_conv_next(v->out_dims, v->spatial, place)) {
+    int32_t y[SPATIAL];
+    place_steps(v, place, y);
+    t->shift[i] = input_shift(v, y);
+    t->inside[i] = lanes_inside(v, s, y);
+  }
+}
+
+static inline __m512 load_position(const tt_cpu_conv_view *v, const lane_set *s,
+                                   const place_table *t, const position_walk *w) {
+  const float *from = v->in + w->batch * v->in_batch;
+  int64_t i = v->places - w->left;
+  if (i < t->count)
+    return load_lanes(s, from + t->shift[i], t->inside[i]);
+  int32_t y[SPATIAL];
+  place_steps(v, w->place, y);
+  return load_lanes(s, from + input_shift(v, y), lanes_inside(v, s, y));
+}
+
+/* The table has all that a walk knows but the batch. */
+static inline void walk_table(const tt_cpu_conv_view *v, const place_table *t, position_walk *w) {
+  if (t->count == 0) {
+    walk_on(v, w);
+  } else if (--w->left == 0) {
+    w->batch++;
+    w->left = v->places;
+  }
+}
+
 static void pack_by_k(const tt_cpu_conv_view *v, const tt_cpu_conv_block *b, int64_t first,
                       int64_t count, int64_t width, float *to) {
   int64_t k0 = b->channel * v->taps + b->tap, k = b->channels * b->taps;
   for (int64_t p = 0; p < k; p += LANES) {
     int64_t ks = k - p < LANES ? k - p : LANES;
     lane_set s;
+    place_table table;
     position_walk w = walk_from(v, first);
     k_lanes(v, k0 + p, ks, &s);
+    list_places(v, &s, &table);
     for (int64_t g = 0; g < width; g += LANES) {
       __m512 r[LANES];
       for (int64_t l = 0; l < LANES; l++) {
         r[l] = _mm512_setzero_ps();
         if (g + l >= count)
           continue;
-        int32_t y[SPATIAL];
-        for (int32_t i = 0; i < v->spatial; i++)
-          y[i] = (int32_t)(w.place[i] * v->step[i]);
-        r[l] = load_lanes(&s, v->in + input_shift(v, y) + w.batch * v->in_batch,
-                          lanes_inside(v, &s, y));
-        walk_on(v, &w);
+        r[l] = load_position(v, &s, &table, &w);
+        walk_table(v, &table, &w);
       }
       transpose(r);
       for (int64_t q = 0; q < ks; q++)
@@ -403,7 +446,8 @@ static inline __attribute__((always_inline)) void run_rows(const int rows,
   static void run_rows_##n(const tt_cpu_conv_tile *tile) { run_rows(n, tile); }
 ROWS(2)
 ROWS(4)
-ROWS(6) ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+ROWS(6)
+ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
 
     static void run_tile(int64_t rows, const tt_cpu_conv_tile *tile);
 

@@ -6,7 +6,7 @@
 
 enum {
   K_MOST = 512,            /* of a block: a packed sliver of rows stays in L1 */
-  COLUMNS_FLOATS = 160000, /* of a packed block of columns: it stays in L2 */
+  COLUMNS_FLOATS = 220000, /* of a packed block of columns: it stays in L2 */
   RESULT_FLOATS = 100000,  /* of a block of the result that is moved to its place later */
   PHASES_MOST = 64,
   PARTS_EACH = 4, /* of the work, for each thread */
@@ -203,17 +203,24 @@ static void choose_blocks(conv_phase *p) {
   p->tap_blocks = up(v->taps, p->block_taps);
 }
 
-/* Positions are parted before features: a part packs patches for itself. */
+/* The longer side is parted first: a part packs the other side for itself, but that a filter which
+ * several need is packed before. */
 static void choose_parts(conv_phase *p, int64_t parts) {
   int64_t k = p->block_channels * p->block_taps;
-  int64_t *positions = p->features_inner ? &p->sliver_parts : &p->panel_parts,
-          *features = p->features_inner ? &p->panel_parts : &p->sliver_parts;
-  *positions = most(1, least(parts, p->features_inner ? p->slivers / 4 : p->panels / 2));
-  *features = most(1, least(up(parts, *positions), p->features_inner ? p->panels : p->slivers / 2));
+  int64_t slivers = most(1, p->slivers / 2),
+          panels_most = p->features_inner ? p->panels : most(1, p->panels / 2);
+  if (p->rows > p->columns) {
+    p->sliver_parts = least(parts, slivers);
+    p->panel_parts = least(up(parts, p->sliver_parts), panels_most);
+  } else {
+    p->panel_parts = least(parts, panels_most);
+    p->sliver_parts = least(up(parts, p->panel_parts), slivers);
+  }
+  int64_t positions = p->features_inner ? p->sliver_parts : p->panel_parts;
   int64_t panels = up(p->panels, p->panel_parts);
   p->chunk = p->features_inner ? panels
                                : most(1, least(panels, COLUMNS_FLOATS / (k * TT_CPU_CONV_COLUMNS)));
-  p->filter_packed = p->features_inner || *positions * up(panels, p->chunk) > 1;
+  p->filter_packed = p->features_inner || positions * up(panels, p->chunk) > 1;
   p->sliver_chunk = p->slivers;
   if (!p->direct)
     p->sliver_chunk = most(1, RESULT_FLOATS / (TT_CPU_CONV_ROWS * p->chunk * TT_CPU_CONV_COLUMNS));
