@@ -133,7 +133,8 @@ TT_LOW_RULE(pool_scatter_backward) {
   return NULL;
 }
 
-enum { UNPOOL_TAPS = 9 }; /* up to this many, masks and pads; TPUs scatter single elements slowly */
+/* Up to this many, masks and pads; TPUs scatter single elements slowly. */
+enum { UNPOOL_TAPS = 9, UNPOOL_PHASES = 9 };
 
 /* Where tap t (one number an axis) of each window stands in the plane: s32, like `grad`. */
 static tt_hlo_value *tap_place(tt_low_ctx *ctx, tt_hlo_value *grad, const tt_low_window *windows,
@@ -151,23 +152,92 @@ static tt_hlo_value *tap_place(tt_low_ctx *ctx, tt_hlo_value *grad, const tt_low
   return place;
 }
 
+/* Of each window, its gradient where tap t was the best, zero elsewhere. */
+static tt_hlo_value *tap_grad(tt_low_ctx *ctx, tt_hlo_value *grad, tt_hlo_value *place,
+                              const tt_low_window *windows, int count, const int64_t *t) {
+  tt_hlo_value *here = tap_place(ctx, grad, windows, count, t);
+  return tt_low_select_const(ctx, tt_hlo_compare(ctx->b, TT_HLO_EQ, place, here), grad, 0);
+}
+
+static void split_tap(const tt_low_window *windows, int count, int64_t tap, int64_t *t) {
+  for (int i = count - 1; i >= 0; i--) {
+    t[i] = tap % windows[i].kernel;
+    tap /= windows[i].kernel;
+  }
+}
+
 static tt_hlo_value *unpool_by_taps(tt_low_ctx *ctx, tt_hlo_value *grad, tt_hlo_value *place,
                                     const tt_low_window *windows, int count, int64_t taps) {
   tt_hlo_value *sum = NULL;
   for (int64_t tap = 0; tap < taps; tap++) {
-    int64_t t[SPATIAL_MAX], rest = tap;
-    tt_hlo_value *part;
-    for (int i = count - 1; i >= 0; i--) {
-      t[i] = rest % windows[i].kernel;
-      rest /= windows[i].kernel;
-    }
-    part = tt_hlo_compare(ctx->b, TT_HLO_EQ, place, tap_place(ctx, grad, windows, count, t));
-    part = tt_low_select_const(ctx, part, grad, 0);
+    int64_t t[SPATIAL_MAX];
+    split_tap(windows, count, tap, t);
+    tt_hlo_value *part = tap_grad(ctx, grad, place, windows, count, t);
     for (int i = 0; i < count; i++)
       part = tt_low_window_untap(ctx, part, &windows[i], t[i]);
     sum = sum == NULL ? part : tt_hlo_add(ctx->b, sum, part);
   }
   return sum;
+}
+
+/* The same with strides: tap t of window o stands at (o + q) stride + r, so the elements of each r
+ * are summed by themselves, on an axis shorter by the stride, and interleaved at the end. */
+static int64_t phase_size(const tt_low_window *w) { return (w->in + w->stride - 1) / w->stride; }
+
+static tt_hlo_value *in_phase(tt_low_ctx *ctx, tt_hlo_value *part, const tt_low_window *windows,
+                              int count, const int64_t *t, int64_t *out_phase) {
+  tt_hlo_value *zero = tt_hlo_const(ctx->b, tt_hlo_dtype(part), 0);
+  *out_phase = 0;
+  for (int i = 0; i < count; i++) {
+    const tt_low_window *w = &windows[i];
+    int64_t at = t[i] * w->dilation - w->pad, r = (at % w->stride + w->stride) % w->stride;
+    int64_t q = (at - r) / w->stride;
+    *out_phase = *out_phase * w->stride + r;
+    part = tt_low_pad_axis(ctx, part, zero, w->axis, q, phase_size(w) - w->out - q, 0);
+  }
+  return part;
+}
+
+/* Element k of xs[r] becomes element k count + r along the axis. */
+static tt_hlo_value *interleave(tt_low_ctx *ctx, tt_hlo_value **xs, const tt_low_window *w) {
+  tt_hlo_dim dims[TT_LOW_RANK_MAX];
+  int rank = tt_hlo_rank(xs[0]);
+  if (w->stride == 1)
+    return xs[0];
+  tt_low_dims(ctx, xs[0], dims);
+  for (int64_t r = 0; r < w->stride; r++)
+    xs[r] = tt_hlo_unsqueeze(ctx->b, xs[r], w->axis + 1);
+  tt_hlo_value *x = tt_hlo_concat(ctx->b, xs, (size_t)w->stride, w->axis + 1);
+  dims[w->axis] = tt_hlo_dim_number(phase_size(w) * w->stride);
+  x = tt_hlo_reshape(ctx->b, x, dims, (size_t)rank);
+  return tt_hlo_slice_axis(ctx->b, x, w->axis, 0, w->in, 1);
+}
+
+static tt_hlo_value *unpool_by_phases(tt_low_ctx *ctx, tt_hlo_value *grad, tt_hlo_value *place,
+                                      const tt_low_window *windows, int count, int64_t taps) {
+  tt_hlo_value *phases[UNPOOL_PHASES] = {NULL};
+  int64_t phases_count = 1;
+  for (int i = 0; i < count; i++)
+    phases_count *= windows[i].stride;
+  for (int64_t tap = 0; tap < taps; tap++) {
+    int64_t t[SPATIAL_MAX], phase;
+    split_tap(windows, count, tap, t);
+    tt_hlo_value *part = tap_grad(ctx, grad, place, windows, count, t);
+    part = in_phase(ctx, part, windows, count, t, &phase);
+    phases[phase] = phases[phase] == NULL ? part : tt_hlo_add(ctx->b, phases[phase], part);
+  }
+  tt_hlo_value *any = NULL;
+  for (int64_t i = 0; i < phases_count && any == NULL; i++)
+    any = phases[i];
+  for (int64_t i = 0; i < phases_count; i++)
+    if (phases[i] == NULL)
+      phases[i] = tt_hlo_broadcast_like(ctx->b, tt_hlo_const(ctx->b, tt_hlo_dtype(grad), 0), any);
+  for (int axis = count - 1; axis >= 0; axis--) {
+    phases_count /= windows[axis].stride;
+    for (int64_t i = 0; i < phases_count; i++)
+      phases[i] = interleave(ctx, &phases[i * windows[axis].stride], &windows[axis]);
+  }
+  return phases[0];
 }
 
 /* (grad, self, kernel, stride, padding, dilation, ceil_mode, indices) */
@@ -176,12 +246,17 @@ TT_LOW_RULE(max_pool_backward) {
   tt_hlo_value *place = tt_hlo_convert(ctx->b, args[7].tensor, TT_S32);
   tt_low_window windows[SPATIAL_MAX];
   int count = (int)ctx->rule->data;
-  int64_t taps = 1;
+  int64_t taps = 1, phases = 1;
   TT_RETURN_IF_ERROR(parse_windows(ctx, args + 2, &args[5], tt_low_bool(ctx, &args[6], false),
                                    args[1].tensor, windows));
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; i++) {
     taps *= windows[i].kernel;
-  if (taps <= UNPOOL_TAPS && tt_low_numel(ctx, grad) != 0)
+    phases = phases > UNPOOL_PHASES ? phases : phases * windows[i].stride;
+  }
+  if (taps <= UNPOOL_TAPS && phases > 1 && phases <= UNPOOL_PHASES &&
+      tt_low_numel(ctx, grad) != 0 && tt_low_numel(ctx, args[1].tensor) != 0)
+    tt_low_set(&results[0], unpool_by_phases(ctx, grad, place, windows, count, taps));
+  else if (taps <= UNPOOL_TAPS && tt_low_numel(ctx, grad) != 0)
     tt_low_set(&results[0], unpool_by_taps(ctx, grad, place, windows, count, taps));
   else
     tt_low_set(&results[0], put_in_planes(ctx, grad, place, args[1].tensor, TT_HLO_COMBINE_ADD));
