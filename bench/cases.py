@@ -112,6 +112,57 @@ def ops(device: torch.device, count: int = 1000) -> Figures:
     return figures
 
 
+# ---- convolutions ----
+
+# channels, size, features, kernel, stride: layers of residual networks, 8 pictures
+CONVOLUTIONS = [
+    (3, 224, 64, 7, 2),
+    (64, 56, 64, 3, 1),
+    (128, 28, 128, 3, 1),
+    (256, 14, 256, 3, 1),
+    (512, 7, 512, 3, 1),
+    (256, 56, 64, 1, 1),
+    (128, 56, 128, 3, 2),
+]
+FORMATS = {"nchw": torch.contiguous_format, "nhwc": torch.channels_last}
+
+
+def _layer(device: torch.device, dims: tuple, memory_format: torch.memory_format) -> dict:
+    """Return what runs one layer: forward, its gradient by input, and by weight."""
+    channels, size, features, kernel, stride = dims
+    options = [stride] * 2, [kernel // 2] * 2, [1, 1], False, [0, 0], 1
+    x = torch.randn(8, channels, size, size).to(memory_format=memory_format).to(device)
+    w = torch.randn(features, channels, kernel, kernel).to(memory_format=memory_format).to(device)
+    forward, backward = torch.ops.aten.convolution, torch.ops.aten.convolution_backward
+    g = torch.ones_like(forward(x, w, None, *options))
+    return {
+        "y": lambda: forward(x, w, None, *options),
+        "dx": lambda: backward(g, x, w, None, *options, [True, False, False]),
+        "dw": lambda: backward(g, x, w, None, *options, [False, True, False]),
+    }
+
+
+def conv(device: torch.device, rounds: int = 6) -> Figures:
+    """Each layer in both memory formats: the median of all rounds but the first."""
+    torch.manual_seed(0)
+    figures = {}
+    for format_name, memory_format in FORMATS.items():
+        for dims in CONVOLUTIONS:
+            channels, size, features, kernel, stride = dims
+            shape = f"{kernel}x{kernel}/{stride} {channels}-{features} @{size}"
+            for step_name, step in _layer(device, dims, memory_format).items():
+                times = []
+                for _ in range(rounds):
+                    clock = Clock()
+                    result = step()  # kept: nobody waits for what is dropped before it has run
+                    if device.type != "cpu":
+                        torch.accelerator.synchronize()
+                    times.append(clock.read())
+                    del result
+                figures[f"conv {format_name} {shape} {step_name}"] = middle(times[1:])
+    return figures
+
+
 # ---- training ----
 
 

@@ -24,12 +24,13 @@ CASES = {
     "startup": ["startup"],
     "first": ["first", "12"],
     "ops": ["ops", "1000"],
+    "conv": ["conv", "6"],
     "gpt": ["train", "gpt", "20"],
     "cnn": ["train", "cnn", "20"],
     "mlp": ["train", "mlp", "20"],
     "lstm": ["train", "lstm", "20"],
 }
-QUICK = {"first": "2", "ops": "100", "gpt": "6", "cnn": "6", "mlp": "6", "lstm": "6"}
+QUICK = {"first": "2", "ops": "100", "conv": "2", "gpt": "6", "cnn": "6", "mlp": "6", "lstm": "6"}
 
 
 def systems() -> dict[str, str]:

@@ -7,6 +7,7 @@
 enum {
   K_MOST = 512,            /* of a block: a packed sliver of rows stays in L1 */
   COLUMNS_FLOATS = 220000, /* of a packed block of columns: it stays in L2 */
+  PACKED_MOST = 1 << 26,   /* floats of filters packed before all, where that is a choice */
   RESULT_FLOATS = 100000,  /* of a block of the result that is moved to its place later */
   PHASES_MOST = 64,
   PARTS_EACH = 4, /* of the work, for each thread */
@@ -79,7 +80,8 @@ bool tt_cpu_conv_takes(const tt_cpu_conv *c) {
   return phases <= PHASES_MOST;
 }
 
-/* The taps of one axis that phase `phase` of its positions meets; where the input is read. */
+/* The taps of one axis that phase `phase` of its positions meets; where the input is read. NULL:
+ * they are only counted. */
 static int64_t axis_taps(const tt_cpu_conv *c, int32_t i, int64_t phase, int32_t *shift,
                          int64_t *tap) {
   int64_t count = 0, d = c->in_dilation[i];
@@ -88,8 +90,11 @@ static int64_t axis_taps(const tt_cpu_conv *c, int32_t i, int64_t phase, int32_t
     int64_t at = phase + turned * c->filter_dilation[i] - c->low[i];
     if (at % d != 0)
       continue;
-    shift[count] = (int32_t)(at / d);
-    tap[count++] = k;
+    if (shift != NULL) {
+      shift[count] = (int32_t)(at / d);
+      tap[count] = k;
+    }
+    count++;
   }
   return count;
 }
@@ -126,7 +131,7 @@ static tt_error *make_phase(const tt_cpu_conv *c, const int64_t *phase, conv_pha
   *v = c->whole;
   v->places = v->taps = 1;
   for (int32_t i = 0; i < v->spatial; i++) {
-    int64_t n = most(v->tap_dims[i], 1);
+    int64_t n = most(axis_taps(c, i, phase[i], NULL, NULL), 1);
     int32_t *shift = tt_cpu_scratch(c->args->run, n * (int64_t)sizeof *shift);
     tap[i] = tt_cpu_scratch(c->args->run, n * (int64_t)sizeof *tap[i]);
     if (shift == NULL || tap[i] == NULL)
@@ -237,6 +242,8 @@ static void cut_phase(conv_job *j, conv_phase *p) {
   p->packed_each =
       p->view.taps * p->view.channels *
       (p->features_inner ? p->panels * TT_CPU_CONV_COLUMNS : p->slivers * TT_CPU_CONV_PITCH);
+  if (!p->features_inner && p->packed_each > PACKED_MOST / j->conv->groups)
+    p->filter_packed = false;
 }
 
 /* ---- one part ---- */
