@@ -1,5 +1,6 @@
 /* Before a plan is made: a convolution reads what a reverse or a transpose of its filter, or a
- * transpose of its input, would copy. The gradients of convolutions come in this form.
+ * transpose of its input, would copy, and writes what a transpose of its result would. Gradients,
+ * and images whose channels lie side by side, come in this form.
  *
  * Values are numbered by their uses meanwhile, so that ops which nobody reads any more can go. */
 #include <string.h>
@@ -122,6 +123,33 @@ static tt_error *fold_transpose(tt_arena *arena, tt_hlo_op *op, uint32_t i, bool
   return NULL;
 }
 
+/* The transpose of a convolution that nobody else reads becomes the convolution. */
+static tt_error *fold_result(tt_arena *arena, tt_hlo_op *op) {
+  tt_hlo_op *made = op->operands[0]->op;
+  int64_t from[TT_HLO_RANK_MAX];
+  if (made == NULL || made->code != TT_HLO_CONVOLUTION || made->parent != op->parent ||
+      made->results[0].number != 1)
+    return NULL;
+  tt_hlo_list axes = tt_cpu_attr_list(op, TT_HLO_PERMUTATION), back = {axes.count, from};
+  for (size_t i = 0; i < axes.count; i++)
+    from[axes.items[i]] = (int64_t)i;
+  tt_hlo_attr *attr = find_attr(made, TT_HLO_DIMENSION_NUMBERS);
+  tt_hlo_conv_dims *dims = tt_arena_copy(arena, attr->dims, sizeof *dims);
+  if (dims == NULL)
+    return tt_error_no_memory(sizeof *dims);
+  dims->output_batch = from[dims->output_batch];
+  dims->output_feature = from[dims->output_feature];
+  TT_RETURN_IF_ERROR(permute(arena, &back, &dims->output_spatial));
+  attr->dims = dims;
+  op->code = made->code;
+  op->operands = made->operands;
+  op->operands_count = made->operands_count;
+  op->attrs = made->attrs;
+  op->attrs_count = made->attrs_count;
+  unlink_op(made);
+  return NULL;
+}
+
 static tt_error *fold_operand(tt_arena *arena, tt_hlo_op *op, uint32_t i) {
   bool done = true;
   while (done && op->operands[i]->op != NULL) {
@@ -137,7 +165,9 @@ static tt_error *fold_operand(tt_arena *arena, tt_hlo_op *op, uint32_t i) {
 
 static tt_error *fold_region(tt_arena *arena, tt_hlo_region *region) {
   for (tt_hlo_op *op = region->first; op != NULL; op = op->next) {
-    if (op->code == TT_HLO_CONVOLUTION) {
+    if (op->code == TT_HLO_TRANSPOSE)
+      TT_RETURN_IF_ERROR(fold_result(arena, op));
+    else if (op->code == TT_HLO_CONVOLUTION) {
       TT_RETURN_IF_ERROR(fold_operand(arena, op, 0));
       TT_RETURN_IF_ERROR(fold_operand(arena, op, 1));
     }

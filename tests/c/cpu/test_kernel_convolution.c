@@ -162,6 +162,25 @@ static const kernel_case folded[] = {
      "tensor<1x1x3xf32>\n"
      "%got = stablehlo.add %c, %b : tensor<1x1x3xf32>",
      "[[[31.0, 42.0, 53.0]]]", 0},
+    /* The result transposed, twice; then one that is read as it is too. */
+    {"tensor<2x3x1xf32>",
+     "%x = stablehlo.constant dense<[[[1.0, 2.0, 3.0, 4.0]]]> : tensor<1x1x4xf32>\n"
+     "%k = stablehlo.constant dense<[[[1.0, 10.0]], [[0.5, 2.0]]]> : tensor<2x1x2xf32>\n"
+     "%c = \"stablehlo.convolution\"(%x, %k) <{batch_group_count = 1 : i64, feature_group_count = "
+     "1 : i64, dimension_numbers = #stablehlo.conv<" NCH ">}> : (tensor<1x1x4xf32>, "
+     "tensor<2x1x2xf32>) -> tensor<1x2x3xf32>\n"
+     "%t = stablehlo.transpose %c, dims = [0, 2, 1] : (tensor<1x2x3xf32>) -> tensor<1x3x2xf32>\n"
+     "%got = stablehlo.transpose %t, dims = [2, 1, 0] : (tensor<1x3x2xf32>) -> tensor<2x3x1xf32>",
+     "[[[21.0], [32.0], [43.0]], [[4.5], [7.0], [9.5]]]", 0},
+    {"tensor<1x2x2xf32>",
+     "%x = stablehlo.constant dense<[[[1.0, 2.0, 3.0]]]> : tensor<1x1x3xf32>\n"
+     "%k = stablehlo.constant dense<[[[1.0, 10.0]], [[0.5, 2.0]]]> : tensor<2x1x2xf32>\n"
+     "%c = \"stablehlo.convolution\"(%x, %k) <{batch_group_count = 1 : i64, feature_group_count = "
+     "1 : i64, dimension_numbers = #stablehlo.conv<" NCH ">}> : (tensor<1x1x3xf32>, "
+     "tensor<2x1x2xf32>) -> tensor<1x2x2xf32>\n"
+     "%t = stablehlo.transpose %c, dims = [0, 2, 1] : (tensor<1x2x2xf32>) -> tensor<1x2x2xf32>\n"
+     "%got = stablehlo.add %c, %t : tensor<1x2x2xf32>",
+     "[[[42.0, 36.5], [36.5, 14.0]]]", 0},
     /* Reversed along the features: not the window's. */
     {"tensor<1x2x2xf32>",
      "%x = stablehlo.constant dense<[[[1.0, 2.0]]]> : tensor<1x1x2xf32>\n"
