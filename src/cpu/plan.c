@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "cpu/emit/emit.h"
-#include "cpu/passes/expand.h"
+#include "cpu/passes/passes.h"
 #include "cpu/plan_internal.h"
-#include "cpu/promote.h"
 
 static const tt_hlo_func *find_func(const tt_hlo_module *module, const char *name) {
   for (const tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
@@ -110,7 +109,7 @@ tt_error *tt_cpu_plan_new_take(tt_hlo_module *module, tt_cpu_plan **out_plan) {
   plan->module = module;
   TT_TRY(tt_cpu_expand_module(module));
   TT_TRY(tt_cpu_promote(module));
-  TT_TRY(tt_cpu_fold(module));
+  TT_TRY(tt_cpu_fold_transposes(module));
   TT_TRY(make_body(plan, module->funcs, 0, &body));
   TT_TRY(fill_slots(plan));
   find_stash(plan);

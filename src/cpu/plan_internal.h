@@ -139,8 +139,6 @@ typedef struct tt_cpu_maker {
 
 /* compile.c: fills the body's blocks with steps. */
 TT_NODISCARD tt_error *tt_cpu_compile(tt_cpu_maker *maker);
-/* Before that: what convolutions can do by themselves is taken out of the module. */
-TT_NODISCARD tt_error *tt_cpu_fold(tt_hlo_module *module);
 /* place.c: gives every value its place. */
 TT_NODISCARD tt_error *tt_cpu_place(tt_cpu_maker *maker);
 /* plan.c: the body of a function, made when it is not there yet. */

@@ -7,6 +7,7 @@
 #ifndef TT_CPU_PASSES_EXPAND_H
 #define TT_CPU_PASSES_EXPAND_H
 
+#include "cpu/passes/passes.h"
 #include "hlo/build.h"
 
 typedef struct tt_cpu_expand {
@@ -16,9 +17,6 @@ typedef struct tt_cpu_expand {
   int calls, depth; /* that are being inlined; regions within regions, those of calls too */
   tt_arena scratch;
 } tt_cpu_expand;
-
-/* The module's functions are changed in place; on error they are good for nothing but freeing. */
-TT_NODISCARD tt_error *tt_cpu_expand_module(tt_hlo_module *module);
 
 /* ---- expand.c, for the other files ---- */
 

@@ -1,4 +1,4 @@
-#include "cpu/promote.h"
+#include "cpu/passes/passes.h"
 
 static tt_error *convert_operand(tt_hlo_module *module, tt_hlo_op *op, uint32_t k) {
   tt_hlo_op *made = tt_arena_alloc(&module->arena, sizeof *made);

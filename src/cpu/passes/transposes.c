@@ -5,6 +5,7 @@
  * Values are numbered by their uses meanwhile, so that ops which nobody reads any more can go. */
 #include <string.h>
 
+#include "cpu/passes/passes.h"
 #include "cpu/plan_internal.h"
 
 static void count_region(tt_hlo_region *region, bool add) {
@@ -177,7 +178,7 @@ static tt_error *fold_region(tt_arena *arena, tt_hlo_region *region) {
   return NULL;
 }
 
-tt_error *tt_cpu_fold(tt_hlo_module *module) {
+tt_error *tt_cpu_fold_transposes(tt_hlo_module *module) {
   for (tt_hlo_func *func = module->funcs; func != NULL; func = func->next) {
     if (func->body == NULL || !has_convolution(func->body))
       continue;

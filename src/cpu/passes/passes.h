@@ -1,0 +1,18 @@
+/* passes.h: what is done to a module before its plan is made, in this order. Its functions are
+ * changed in place; on error they are good for nothing but freeing. */
+#ifndef TT_CPU_PASSES_PASSES_H
+#define TT_CPU_PASSES_PASSES_H
+
+#include "hlo/hlo.h"
+
+/* Rewrites the module: ops made of others, dims found from constants. */
+TT_NODISCARD tt_error *tt_cpu_expand_module(tt_hlo_module *module);
+/* Matrix products and convolutions of integers whose result is a float: XLA takes them, and JAX
+ * sends them for `preferred_element_type`; the specification does not. The operands are converted
+ * first, so that kernels see floats only. */
+TT_NODISCARD tt_error *tt_cpu_promote(tt_hlo_module *module);
+/* Convolutions read what reverses and transposes of their operands would copy, and write what a
+ * transpose of their result would. */
+TT_NODISCARD tt_error *tt_cpu_fold_transposes(tt_hlo_module *module);
+
+#endif /* TT_CPU_PASSES_PASSES_H */
