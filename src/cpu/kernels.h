@@ -9,8 +9,6 @@
 #undef X
 
 tt_error *tt_cpu_check_rng(const tt_hlo_op *op);
-tt_error *tt_cpu_check_collective(const tt_hlo_op *op);
-tt_error *tt_cpu_check_permute(const tt_hlo_op *op);
 tt_error *tt_cpu_check_custom_call(const tt_hlo_op *op);
 
 #endif /* TT_CPU_KERNELS_H */

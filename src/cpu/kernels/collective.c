@@ -1,50 +1,266 @@
-/* Operations among devices, where each device is a group of its own: values stay what they are. */
+/* Operations among devices. Each takes part of the work for all of its group, or takes its own
+ * result from what the others have brought. */
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/kernels/combine.h"
+#include "cpu/plan_internal.h"
+#include "cpu/team.h"
 
-tt_error *tt_cpu_check_collective(const tt_hlo_op *op) {
-  const tt_hlo_attr *groups = tt_hlo_op_attr(op, TT_HLO_REPLICA_GROUPS);
-  if (groups == NULL || groups->i64s.count == 0 || groups->columns != 1)
-    return tt_error_new(TT_UNIMPLEMENTED, "%s is not implemented for groups of several devices",
-                        tt_hlo_ops[op->code].mnemonic);
-  for (uint32_t i = 0; i < op->operands_count; i++) /* as the sizes of its groups say, unless they
-                                                       contradict themselves */
-    if (tt_cpu_count(&op->operands[i]->type) != tt_cpu_count(&op->results[i].type))
-      return tt_error_new(TT_INVALID_ARGUMENT, "%s: operand %u and its result differ in size",
-                          tt_hlo_ops[op->code].mnemonic, i);
+/* One device at one operation. */
+typedef struct visit {
+  const tt_cpu_args *args;
+  const int64_t *members;
+  int64_t count, position;
+  const tt_cpu_post *posts; /* [count] */
+  tt_cpu_post alone;
+  tt_cpu_meeting *meeting; /* NULL for a group of one */
+} visit;
+
+static tt_error *arrive(const tt_cpu_args *args, visit *v) {
+  const tt_cpu_call *call = args->run->call;
+  int64_t replicas = tt_cpu_team_replicas(call->team);
+  int64_t partitions = tt_cpu_team_partitions(call->team);
+  int64_t size = replicas * partitions * (int64_t)sizeof(int64_t);
+  int64_t *members = tt_cpu_scratch(args->run, size);
+  if (members == NULL)
+    return tt_cpu_no_scratch(args->op, size);
+  *v = (visit){.args = args, .members = members, .alone = {args->in, args->out}};
+  v->posts = &v->alone;
+  TT_RETURN_IF_ERROR(tt_cpu_group_of(args->op, replicas, partitions,
+                                     call->replica * partitions + call->partition, members,
+                                     &v->count, &v->position));
+  if (v->position < 0 || v->count == 1)
+    return NULL;
+  return tt_cpu_team_meet(call->team, args->op, members, v->count, v->position, v->alone,
+                          &v->meeting, &v->posts);
+}
+
+static void leave(const visit *v) {
+  if (v->meeting != NULL)
+    tt_cpu_team_part(v->args->run->call->team, v->meeting);
+}
+
+static const char *brought(const visit *v, int64_t member, uint32_t operand) {
+  return v->posts[member].in[operand];
+}
+
+/* A tensor as [outer, dim, inner] around an axis. */
+typedef struct split {
+  int64_t outer, dim, inner;
+} split;
+
+static split split_at(const tt_hlo_type *type, int64_t axis) {
+  split s = {1, type->dims[axis], 1};
+  for (int32_t i = 0; i < type->rank; i++) {
+    s.outer *= i < axis ? type->dims[i] : 1;
+    s.inner *= i > axis ? type->dims[i] : 1;
+  }
+  return s;
+}
+
+/* ---- reductions ---- */
+
+/* How the values of one operand become one. */
+typedef struct fold {
+  const visit *v;
+  uint32_t operand;
+  tt_dtype from, to; /* dtypes of the operand, and of the sum */
+  int from_bytes, to_bytes;
+  tt_cpu_combine combine; /* NULL: the region, element by element */
+} fold;
+
+static fold fold_of(const visit *v, uint32_t operand) {
+  const tt_hlo_op *op = v->args->op;
+  fold f = {.v = v,
+            .operand = operand,
+            .from = op->operands[operand]->type.dtype,
+            .to = op->results[operand].type.dtype};
+  tt_hlo_code code = tt_cpu_region_binary(op->regions[0]);
+  f.from_bytes = tt_dtype_bytes(f.from);
+  f.to_bytes = tt_dtype_bytes(f.to);
+  if (f.from == f.to && code != TT_HLO_OP_COUNT)
+    f.combine = tt_cpu_combine_find(code, f.to);
+  return f;
+}
+
+static tt_error *fold_element(const fold *f, int64_t at, char *to) {
+  _Alignas(TT_CPU_ALIGN) char sum[TT_CPU_ALIGN], next[TT_CPU_ALIGN], result[TT_CPU_ALIGN];
+  const void *args[] = {sum, next};
+  void *results[] = {result};
+  tt_cpu_convert(f->from, brought(f->v, 0, f->operand) + at * f->from_bytes, f->to, sum, 1);
+  for (int64_t m = 1; m < f->v->count; m++) {
+    tt_cpu_convert(f->from, brought(f->v, m, f->operand) + at * f->from_bytes, f->to, next, 1);
+    TT_RETURN_IF_ERROR(
+        tt_cpu_region_run(f->v->args->run, f->v->args->op->regions[0], args, results));
+    memcpy(sum, result, (size_t)f->to_bytes);
+  }
+  memcpy(to, sum, (size_t)f->to_bytes);
   return NULL;
 }
 
-tt_error *tt_cpu_kernel_collective(const tt_cpu_args *args) {
-  for (uint32_t i = 0; i < args->op->results_count; i++)
-    tt_cpu_convert(args->op->operands[i]->type.dtype, args->in[i], args->op->results[i].type.dtype,
-                   args->out[i], tt_cpu_count(&args->op->results[i].type));
+/* to[i] = the fold of element at + i of all members, in the order of the group. */
+static tt_error *fold_range(const fold *f, int64_t at, int64_t count, char *to) {
+  if (count <= 0)
+    return NULL;
+  if (f->combine == NULL) {
+    for (int64_t i = 0; i < count; i++)
+      TT_RETURN_IF_ERROR(fold_element(f, at + i, to + i * f->to_bytes));
+    return NULL;
+  }
+  int64_t offset = at * f->from_bytes;
+  memcpy(to, brought(f->v, 0, f->operand) + offset, (size_t)(count * f->to_bytes));
+  for (int64_t m = 1; m < f->v->count; m++)
+    f->combine(to, 1, brought(f->v, m, f->operand) + offset, 1, count);
   return NULL;
 }
 
-tt_error *tt_cpu_check_permute(const tt_hlo_op *op) {
-  tt_hlo_list pairs = tt_cpu_attr_list(op, TT_HLO_SOURCE_TARGET_PAIRS);
-  for (size_t i = 0; i + 1 < pairs.count; i += 2)
-    if (pairs.items[i] != pairs.items[i + 1])
-      return tt_error_new(TT_UNIMPLEMENTED, "%s is not implemented from one device to another",
-                          tt_hlo_ops[op->code].mnemonic);
+/* Each folds one range of the elements, and gives it to all. */
+static tt_error *reduce_share(const visit *v, uint32_t operand) {
+  fold f = fold_of(v, operand);
+  int64_t count = tt_cpu_count(&v->args->op->results[operand].type);
+  int64_t share = ((count + v->count - 1) / v->count + 15) & ~(int64_t)15;
+  int64_t begin = share * v->position, end = begin + share < count ? begin + share : count;
+  if (begin >= end)
+    return NULL;
+  char *own = (char *)v->args->out[operand] + begin * f.to_bytes;
+  TT_RETURN_IF_ERROR(fold_range(&f, begin, end - begin, own));
+  for (int64_t m = 0; m < v->count; m++)
+    if (m != v->position)
+      memcpy((char *)v->posts[m].out[operand] + begin * f.to_bytes, own,
+             (size_t)((end - begin) * f.to_bytes));
   return NULL;
 }
 
-/* A device that no pair sends to gets zeros. */
-tt_error *tt_cpu_kernel_permute(const tt_cpu_args *args) {
-  tt_hlo_list pairs = tt_cpu_attr_list(args->op, TT_HLO_SOURCE_TARGET_PAIRS);
-  const tt_hlo_attr *channel = tt_hlo_op_attr(args->op, TT_HLO_CHANNEL_HANDLE);
-  bool by_partition = channel != NULL && channel->i64 > 0;
-  int64_t own = by_partition ? tt_cpu_partition(args->run) : tt_cpu_replica(args->run);
-  int64_t size = tt_cpu_bytes(&args->op->results[0].type);
-  bool sent = false;
-  for (size_t i = 0; i + 1 < pairs.count; i += 2)
-    sent = sent || pairs.items[i + 1] == own;
-  if (sent)
-    memcpy(args->out[0], args->in[0], (size_t)size);
+static tt_error *reduce_slice(const visit *v) {
+  const tt_hlo_op *op = v->args->op;
+  fold f = fold_of(v, 0);
+  split s = split_at(&op->operands[0]->type, tt_cpu_attr_i64(op, TT_HLO_SCATTER_DIMENSION, 0));
+  int64_t block = s.dim / v->count * s.inner;
+  for (int64_t o = 0; o < s.outer; o++)
+    TT_RETURN_IF_ERROR(fold_range(&f, o * s.dim * s.inner + v->position * block, block,
+                                  (char *)v->args->out[0] + o * block * f.to_bytes));
+  return NULL;
+}
+
+tt_error *tt_cpu_kernel_all_reduce(const tt_cpu_args *args) {
+  visit v;
+  tt_error *err = NULL;
+  TT_RETURN_IF_ERROR(arrive(args, &v));
+  for (uint32_t i = 0; i < args->op->operands_count && err == NULL; i++)
+    err = reduce_share(&v, i);
+  leave(&v);
+  return err;
+}
+
+tt_error *tt_cpu_kernel_reduce_scatter(const tt_cpu_args *args) {
+  visit v;
+  TT_RETURN_IF_ERROR(arrive(args, &v));
+  tt_error *err = reduce_slice(&v);
+  leave(&v);
+  return err;
+}
+
+/* ---- moves ---- */
+
+static void gather_operand(const visit *v, uint32_t operand) {
+  const tt_hlo_op *op = v->args->op;
+  const tt_hlo_type *type = &op->operands[operand]->type;
+  split s = split_at(type, tt_cpu_attr_i64(op, TT_HLO_ALL_GATHER_DIM, 0));
+  int64_t block = s.dim * s.inner * tt_dtype_bytes(type->dtype);
+  char *to = v->args->out[operand];
+  for (int64_t o = 0; o < s.outer && block > 0; o++)
+    for (int64_t m = 0; m < v->count; m++)
+      memcpy(to + (o * v->count + m) * block, brought(v, m, operand) + o * block, (size_t)block);
+}
+
+tt_error *tt_cpu_kernel_all_gather(const tt_cpu_args *args) {
+  visit v;
+  TT_RETURN_IF_ERROR(arrive(args, &v));
+  for (uint32_t i = 0; i < args->op->operands_count; i++)
+    gather_operand(&v, i);
+  leave(&v);
+  return NULL;
+}
+
+/* A box of elements between two tensors; strides in bytes. */
+typedef struct box {
+  int32_t rank;
+  int64_t dims[TT_HLO_RANK_MAX], to[TT_HLO_RANK_MAX], from[TT_HLO_RANK_MAX];
+  size_t bytes; /* of the last axis, where elements are next to each other on both sides */
+} box;
+
+static void copy_box(const box *b, int32_t axis, char *to, const char *from) {
+  if (axis + 1 >= b->rank) {
+    memcpy(to, from, b->bytes);
+    return;
+  }
+  for (int64_t i = 0; i < b->dims[axis]; i++)
+    copy_box(b, axis + 1, to + i * b->to[axis], from + i * b->from[axis]);
+}
+
+/* Own part `position` of what each member brought, one behind the other. */
+static void exchange_operand(const visit *v, uint32_t operand) {
+  const tt_hlo_op *op = v->args->op;
+  const tt_hlo_type *from = &op->operands[operand]->type, *to = &op->results[operand].type;
+  int64_t part = tt_cpu_attr_i64(op, TT_HLO_SPLIT_DIMENSION, 0);
+  int64_t join = tt_cpu_attr_i64(op, TT_HLO_CONCAT_DIMENSION, 0);
+  int bytes = tt_dtype_bytes(from->dtype);
+  box b = {.rank = from->rank};
+  if (tt_cpu_bytes(from) == 0)
+    return;
+  tt_cpu_strides(from, b.from);
+  tt_cpu_strides(to, b.to);
+  for (int32_t i = 0; i < b.rank; i++) {
+    b.dims[i] = from->dims[i] / (i == part ? v->count : 1);
+    b.from[i] *= bytes;
+    b.to[i] *= bytes;
+  }
+  b.bytes = (size_t)(b.dims[b.rank - 1] * bytes);
+  for (int64_t m = 0; m < v->count; m++)
+    copy_box(&b, 0, (char *)v->args->out[operand] + m * b.dims[join] * b.to[join],
+             brought(v, m, operand) + v->position * b.dims[part] * b.from[part]);
+}
+
+tt_error *tt_cpu_kernel_all_to_all(const tt_cpu_args *args) {
+  visit v;
+  TT_RETURN_IF_ERROR(arrive(args, &v));
+  for (uint32_t i = 0; i < args->op->operands_count; i++)
+    exchange_operand(&v, i);
+  leave(&v);
+  return NULL;
+}
+
+/* What member `from` brought; a device that nobody sends to gets zeros. */
+static void receive(const visit *v, int64_t from) {
+  size_t size = (size_t)tt_cpu_bytes(&v->args->op->results[0].type);
+  if (size == 0)
+    return;
+  if (from < 0)
+    memset(v->args->out[0], 0, size);
   else
-    memset(args->out[0], 0, (size_t)size);
+    memcpy(v->args->out[0], brought(v, from, 0), size);
+}
+
+tt_error *tt_cpu_kernel_permute(const tt_cpu_args *args) {
+  visit v;
+  const tt_cpu_call *call = args->run->call;
+  int64_t partitions = tt_cpu_team_partitions(call->team), from = -1;
+  TT_RETURN_IF_ERROR(arrive(args, &v));
+  int64_t sender =
+      tt_cpu_sender_to(args->op, partitions, call->replica * partitions + call->partition);
+  for (int64_t m = 0; m < v.count && v.position >= 0; m++)
+    from = v.members[m] == sender ? m : from;
+  receive(&v, from);
+  leave(&v);
+  return NULL;
+}
+
+/* From the first of the group. */
+tt_error *tt_cpu_kernel_broadcast_group(const tt_cpu_args *args) {
+  visit v;
+  TT_RETURN_IF_ERROR(arrive(args, &v));
+  receive(&v, v.position < 0 ? -1 : 0);
+  leave(&v);
   return NULL;
 }

@@ -7,7 +7,7 @@
 #include "cpu/memory.h"
 #include "cpu/plugin/internal.h"
 
-enum { DEVICES_MAX = 1024, QUEUE_BOUND = 256 };
+enum { DEVICES_MAX = 1024, QUEUE_BOUND = 256, MEETING_MS = 600000, MEETING_MS_MAX = 1000000000 };
 
 const char *const tt_cpu_kind_names[TT_CPU_KIND_COUNT] = {"device", "pinned_host", "unpinned_host"};
 
@@ -35,7 +35,7 @@ tt_error *tt_cpu_plugin_attributes(PJRT_Plugin_Attributes_Args *args) {
 /* ---- create options ---- */
 
 typedef struct settings {
-  int64_t device_count, node_id, num_nodes, inflight, memory_limit;
+  int64_t device_count, node_id, num_nodes, inflight, memory_limit, meeting_ms;
   bool asynchronous;
 } settings;
 
@@ -54,6 +54,7 @@ static const struct option {
     INT("max_inflight_computations_per_device", inflight, 1, INT32_MAX),
     INT("memory_limit", memory_limit, 0, INT64_MAX),
     {"lapack", PJRT_NamedValue_kString, -1, 0, 0},
+    INT("collective_timeout_ms", meeting_ms, 1, MEETING_MS_MAX),
     {"asynchronous", PJRT_NamedValue_kBool, (int)offsetof(settings, asynchronous), 0, 1},
     {"premapped_buffer_size", PJRT_NamedValue_kInt64, -1, INT64_MIN, INT64_MAX},
     {"partition_index", PJRT_NamedValue_kInt64, -1, INT64_MIN, INT64_MAX},
@@ -124,6 +125,7 @@ static tt_error *read_settings(const PJRT_NamedValue *values, size_t count, sett
                   .num_nodes = 1,
                   .inflight = QUEUE_BOUND,
                   .memory_limit = -1,
+                  .meeting_ms = MEETING_MS,
                   .asynchronous = true};
   TT_RETURN_IF_ERROR(read_environment(s));
   if (count > 0)
@@ -145,6 +147,7 @@ static void free_client(PJRT_Client *client) {
     return;
   for (size_t i = 0; client->devices != NULL && i < client->count; i++)
     tt_cpu_queue_close(&client->devices[i].queue);
+  pthread_mutex_destroy(&client->launch);
   free(client->topology);
   free(client->list);
   free(client->memory_list);
@@ -177,6 +180,8 @@ static tt_error *new_client(const settings *s, PJRT_Client **out_client) {
   if (client == NULL)
     TT_TRY(tt_error_no_memory(sizeof *client));
   client->synchronous = !s->asynchronous;
+  client->meeting_ns = s->meeting_ms * 1000000;
+  pthread_mutex_init(&client->launch, NULL);
   TT_TRY(tt_cpu_topology_new(count, &client->topology));
   client->list = calloc(count, sizeof(PJRT_Device *));
   client->memory_list = calloc(count * TT_CPU_KIND_COUNT, sizeof(PJRT_Memory *));

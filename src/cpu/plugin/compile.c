@@ -134,6 +134,12 @@ static void set_fingerprint(PJRT_Executable *e) {
 
 /* ---- making ---- */
 
+static tt_error *make_plan(tt_hlo_module **module, tt_cpu_plan **out_plan) {
+  tt_hlo_module *taken = *module;
+  *module = NULL;
+  return tt_cpu_plan_new_take(taken, out_plan);
+}
+
 tt_error *tt_cpu_executable_new(const char *code, size_t code_size, const char *options,
                                 size_t options_size, const tt_cpu_options *decoded,
                                 PJRT_Executable **out_executable) {
@@ -148,7 +154,8 @@ tt_error *tt_cpu_executable_new(const char *code, size_t code_size, const char *
   e->replicas = decoded->replicas;
   e->partitions = decoded->partitions;
   TT_TRY(tt_cpu_program_read(code, code_size, &module));
-  TT_TRY(tt_cpu_plan_new_take(module, &e->plan));
+  TT_TRY(tt_cpu_groups_check(module, e->replicas, e->partitions));
+  TT_TRY(make_plan(&module, &e->plan));
   tt_bytes_append(&e->code, code, code_size);
   tt_bytes_append(&e->options, options, options == NULL ? 0 : options_size);
   TT_TRY(tt_bytes_status(&e->code));
@@ -158,6 +165,7 @@ tt_error *tt_cpu_executable_new(const char *code, size_t code_size, const char *
   *out_executable = e;
   e = NULL; /* moved to the caller */
 out:
+  tt_hlo_module_free(module);
   tt_cpu_executable_release(e);
   return err;
 }
@@ -213,6 +221,13 @@ static void free_loaded(PJRT_LoadedExecutable *loaded) {
   if (loaded == NULL)
     return;
   tt_cpu_executable_release(loaded->executable);
+  while (loaded->gatherings != NULL) {
+    tt_cpu_gathering *gathering = loaded->gatherings;
+    loaded->gatherings = gathering->next;
+    tt_cpu_team_release(gathering->team);
+    free(gathering);
+  }
+  pthread_mutex_destroy(&loaded->lock);
   tt_bytes_free(&loaded->assignment);
   free(loaded->devices);
   free(loaded);
@@ -232,6 +247,7 @@ static tt_error *new_loaded(PJRT_Client *client, const char *code, size_t code_s
   if (loaded == NULL)
     TT_TRY(tt_error_no_memory(sizeof *loaded));
   loaded->client = client;
+  pthread_mutex_init(&loaded->lock, NULL);
   TT_TRY(place(loaded, &decoded));
   TT_TRY(
       tt_cpu_executable_new(code, code_size, options, options_size, &decoded, &loaded->executable));

@@ -10,7 +10,8 @@ typedef struct run {
   tt_cpu_task task;
   PJRT_Executable *executable;
   PJRT_Device *device;
-  int64_t replica;
+  int64_t member;      /* replica * partitions + partition */
+  tt_cpu_team *team;   /* NULL: this device is alone */
   size_t held, made;   /* arguments held and outputs made so far */
   PJRT_Buffer **args;  /* [params_count], each held */
   PJRT_Buffer **outs;  /* [results_count], each held besides by its handle */
@@ -26,9 +27,9 @@ static size_t run_size(const PJRT_Executable *e) {
   return sizeof(run) + (e->params_count + e->results_count) * 2 * sizeof(void *) + e->params_count;
 }
 
-static run *lay_out(void *memory, PJRT_Executable *e, PJRT_Device *device, int64_t replica) {
+static run *lay_out(void *memory, PJRT_Executable *e, PJRT_Device *device, int64_t member) {
   run *r = memory;
-  *r = (run){.executable = e, .device = device, .replica = replica};
+  *r = (run){.executable = e, .device = device, .member = member};
   r->args = (PJRT_Buffer **)(r + 1);
   r->outs = r->args + e->params_count;
   r->inputs = (const void **)(r->outs + e->results_count);
@@ -189,13 +190,20 @@ static tt_error *run_plan(run *r) {
     TT_RETURN_IF_ERROR(place_output(r, i));
     r->outputs[i] = r->outs[i]->storage.data;
   }
-  tt_cpu_call call = {.inputs = r->inputs, .outputs = r->outputs, .replica = r->replica};
+  tt_cpu_call call = {.inputs = r->inputs,
+                      .outputs = r->outputs,
+                      .replica = r->member / e->partitions,
+                      .partition = r->member % e->partitions,
+                      .team = r->team};
   return tt_cpu_plan_run(e->plan, &call);
 }
 
 static tt_error *run_task(tt_cpu_task *task) {
   run *r = (run *)task;
   tt_error *err = run_plan(r);
+  if (r->team != NULL)
+    tt_cpu_team_leave(r->team, r->member, err);
+  tt_cpu_team_release(r->team);
   let_go(r);
   for (size_t i = 0; i < r->executable->results_count; i++)
     tt_cpu_buffer_drop(r->outs[i]);
@@ -242,7 +250,8 @@ static tt_error *run_here(run *r, PJRT_Buffer **outputs, PJRT_Event **out_done) 
 typedef struct launch {
   PJRT_Executable *executable;
   PJRT_Device *device;
-  int64_t replica;
+  int64_t member;
+  tt_cpu_team *team;
   PJRT_Buffer *const *args;
   PJRT_Buffer **outputs;
   const PJRT_ExecuteOptions *options;
@@ -264,7 +273,7 @@ static bool fits_here(const launch *l) {
 
 static tt_error *launch_here(const launch *l) {
   _Alignas(run) char memory[STACK];
-  run *r = lay_out(memory, l->executable, l->device, l->replica);
+  run *r = lay_out(memory, l->executable, l->device, l->member);
   TT_RETURN_IF_ERROR(prepare(r, l->args, l->options, &tt_cpu_event_done));
   return run_here(r, l->outputs, l->out_done);
 }
@@ -281,10 +290,11 @@ static tt_error *prepare_queued(const launch *l, run **out_run) {
   if (done == NULL)
     TT_TRY(tt_error_no_memory(sizeof *done));
   {
-    run *r = lay_out(memory, l->executable, l->device, l->replica);
+    run *r = lay_out(memory, l->executable, l->device, l->member);
     TT_TRY(prepare(r, l->args, l->options, done));
     r->task.run = run_task;
     r->task.done = done;
+    r->team = l->team == NULL ? NULL : tt_cpu_team_retain(l->team);
     atomic_fetch_add_explicit(&l->executable->refs, 1, memory_order_relaxed);
     *out_run = r;
   }
@@ -298,30 +308,52 @@ out:
 static void cancel(run *r) {
   undo(r);
   tt_cpu_event_release(r->task.done);
+  tt_cpu_team_release(r->team);
   tt_cpu_executable_release(r->executable);
   free(r);
 }
 
-static void enqueue(const launch *l, run *r) {
+/* Gives the caller what he gets. `out_done` has a reference of its own. */
+static void hand_out(const launch *l, const run *r, PJRT_Event **out_done) {
   for (size_t i = 0; i < r->made; i++)
     l->outputs[i] = r->outs[i];
-  PJRT_Event *done = tt_cpu_event_retain(r->task.done);
+  *out_done = tt_cpu_event_retain(r->task.done);
   if (l->out_done != NULL)
-    *l->out_done = tt_cpu_event_retain(done);
-  PJRT_Client *client = l->device->client;
+    *l->out_done = tt_cpu_event_retain(*out_done);
+}
+
+static void enqueue(const launch *l, run *r) {
+  PJRT_Event *done = NULL;
+  hand_out(l, r, &done);
   tt_cpu_queue_put(&l->device->queue, &r->task);
-  if (client->synchronous)
+  if (l->device->client->synchronous)
     tt_cpu_event_wait(done);
   tt_cpu_event_release(done);
+}
+
+/* ---- several devices ---- */
+
+/* A run that waits for others needs a thread: on the caller's, it would keep them from starting. */
+static tt_error *open_queue(PJRT_Device *device) {
+  return tt_cpu_queue_open(&device->queue)
+             ? NULL
+             : tt_error_new(TT_RESOURCE_EXHAUSTED, "no thread can be started for device %d",
+                            device->description->id);
+}
+
+static tt_error *new_team(const PJRT_LoadedExecutable *loaded, tt_cpu_team **out_team) {
+  const PJRT_Executable *e = loaded->executable;
+  return tt_cpu_team_new(e->replicas, e->partitions, loaded->client->meeting_ns, out_team);
 }
 
 /* ---- PJRT ---- */
 
 static void fill_launch(const PJRT_LoadedExecutable_Execute_Args *args, PJRT_Device *device,
-                        size_t index, launch *l) {
+                        size_t index, tt_cpu_team *team, launch *l) {
   *l = (launch){.executable = args->executable->executable,
                 .device = device,
-                .replica = (int64_t)index,
+                .member = (int64_t)index,
+                .team = team,
                 .args = args->num_args == 0 ? NULL : args->argument_lists[index],
                 .outputs = args->output_lists[index],
                 .options = args->options,
@@ -330,27 +362,106 @@ static void fill_launch(const PJRT_LoadedExecutable_Execute_Args *args, PJRT_Dev
                                 : &args->device_complete_events[index]};
 }
 
+/* Two runs that wait among devices stand in all queues in the same order. */
+static void enqueue_all(const PJRT_LoadedExecutable_Execute_Args *args, run **runs,
+                        PJRT_Event **dones) {
+  PJRT_Client *client = args->executable->client;
+  size_t count = args->num_devices;
+  launch l;
+  for (size_t i = 0; i < count; i++) {
+    fill_launch(args, runs[i]->device, i, NULL, &l);
+    hand_out(&l, runs[i], &dones[i]);
+  }
+  pthread_mutex_lock(&client->launch);
+  for (size_t i = 0; i < count; i++)
+    tt_cpu_queue_add(&args->executable->devices[i]->queue, &runs[i]->task);
+  pthread_mutex_unlock(&client->launch);
+  for (size_t i = 0; i < count; i++) {
+    if (client->synchronous)
+      tt_cpu_event_wait(dones[i]);
+    tt_cpu_event_release(dones[i]);
+  }
+}
+
 /* Every device's run is prepared before the first one starts, so that an error leaves nothing
  * behind. */
 static tt_error *launch_all(const PJRT_LoadedExecutable_Execute_Args *args) {
   tt_error *err = NULL;
+  const PJRT_LoadedExecutable *loaded = args->executable;
   size_t count = args->num_devices, ready = 0;
-  launch l;
+  tt_cpu_team *team = NULL;
   run **runs = calloc(count, sizeof *runs);
-  if (runs == NULL)
-    return tt_error_no_memory(count * sizeof *runs);
+  PJRT_Event **dones = calloc(count, sizeof *dones);
+  if (runs == NULL || dones == NULL)
+    TT_TRY(tt_error_no_memory(count * sizeof *runs));
+  TT_TRY(new_team(loaded, &team));
+  for (size_t i = 0; i < count; i++)
+    TT_TRY(open_queue(loaded->devices[i]));
   for (; ready < count; ready++) {
-    fill_launch(args, args->executable->devices[ready], ready, &l);
+    launch l;
+    fill_launch(args, loaded->devices[ready], ready, team, &l);
     TT_TRY(prepare_queued(&l, &runs[ready]));
   }
-  for (size_t i = 0; i < count; i++) {
-    fill_launch(args, args->executable->devices[i], i, &l);
-    enqueue(&l, runs[i]);
-  }
+  enqueue_all(args, runs, dones);
 out:
   for (size_t i = 0; err != NULL && i < ready; i++)
     cancel(runs[i]);
+  tt_cpu_team_release(team);
   free(runs);
+  free(dones);
+  return err;
+}
+
+/* Locked. The oldest run that this device has not joined, or a new one. */
+static tt_error *find_gathering(PJRT_LoadedExecutable *loaded, int64_t member,
+                                tt_cpu_gathering ***out_at) {
+  tt_cpu_gathering **at = &loaded->gatherings;
+  while (*at != NULL && (*at)->here[member])
+    at = &(*at)->next;
+  *out_at = at;
+  if (*at != NULL)
+    return NULL;
+  tt_cpu_gathering *made = calloc(1, sizeof *made + loaded->devices_count);
+  if (made == NULL)
+    return tt_error_no_memory(sizeof *made + loaded->devices_count);
+  tt_error *err = new_team(loaded, &made->team);
+  if (err != NULL)
+    free(made);
+  else
+    *at = made;
+  return err;
+}
+
+/* Locked. Once all have joined, the runs alone hold the team. */
+static void join(tt_cpu_gathering **at, int64_t member, size_t devices) {
+  tt_cpu_gathering *gathering = *at;
+  gathering->here[member] = true;
+  if (++gathering->joined < devices)
+    return;
+  *at = gathering->next;
+  tt_cpu_team_release(gathering->team);
+  free(gathering);
+}
+
+/* One device of several: the n-th call for each device belongs to the n-th run. */
+static tt_error *launch_member(PJRT_LoadedExecutable *loaded, launch *l) {
+  run *r = NULL;
+  PJRT_Event *done = NULL;
+  tt_cpu_gathering **at = NULL;
+  TT_RETURN_IF_ERROR(open_queue(l->device));
+  pthread_mutex_lock(&loaded->lock);
+  tt_error *err = find_gathering(loaded, l->member, &at);
+  if (err == NULL) {
+    l->team = (*at)->team;
+    err = prepare_queued(l, &r);
+  }
+  if (err == NULL) {
+    hand_out(l, r, &done);
+    tt_cpu_queue_add(&l->device->queue, &r->task);
+    tt_cpu_event_release(done);
+    join(at, l->member, loaded->devices_count);
+  }
+  pthread_mutex_unlock(&loaded->lock);
   return err;
 }
 
@@ -394,13 +505,13 @@ static PJRT_Device *portable_device(const PJRT_LoadedExecutable_Execute_Args *ar
 }
 
 /* Among the devices that the program was compiled for; 0 for a portable program. */
-static tt_error *replica_of(const PJRT_LoadedExecutable *loaded, const PJRT_Device *device,
-                            int64_t *out_replica) {
-  *out_replica = 0;
+static tt_error *member_of(const PJRT_LoadedExecutable *loaded, const PJRT_Device *device,
+                           int64_t *out_member) {
+  *out_member = 0;
   if (device->client != loaded->client)
     return tt_error_new(TT_INVALID_ARGUMENT, "execute_device belongs to another client");
   for (size_t i = 0; i < loaded->devices_count; i++) {
-    *out_replica = (int64_t)i;
+    *out_member = (int64_t)i;
     if (loaded->devices[i] == device)
       return NULL;
   }
@@ -412,7 +523,7 @@ static tt_error *replica_of(const PJRT_LoadedExecutable *loaded, const PJRT_Devi
 }
 
 tt_error *tt_cpu_loaded_execute(PJRT_LoadedExecutable_Execute_Args *args) {
-  const PJRT_LoadedExecutable *loaded = args->executable;
+  PJRT_LoadedExecutable *loaded = args->executable;
   PJRT_Device *device = TT_CPU_HAS(args, execute_device) ? args->execute_device : NULL;
   launch l;
   TT_RETURN_IF_ERROR(check_call(args, device));
@@ -420,7 +531,7 @@ tt_error *tt_cpu_loaded_execute(PJRT_LoadedExecutable_Execute_Args *args) {
     return launch_all(args);
   if (device == NULL)
     device = loaded->devices_count == 0 ? portable_device(args) : loaded->devices[0];
-  fill_launch(args, device, 0, &l);
-  TT_RETURN_IF_ERROR(replica_of(loaded, device, &l.replica));
-  return launch_one(&l);
+  fill_launch(args, device, 0, NULL, &l);
+  TT_RETURN_IF_ERROR(member_of(loaded, device, &l.member));
+  return loaded->devices_count > 1 ? launch_member(loaded, &l) : launch_one(&l);
 }

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "cpu/plan.h"
+#include "cpu/team.h"
 #include "pjrt_c_api.h"
 
 #define TT_CPU_PLATFORM "tt_cpu"
@@ -109,6 +110,11 @@ void tt_cpu_queue_close(tt_cpu_queue *queue);
 /* Waits while the queue is full, unless on a queue's own thread. Where no thread can be started the
  * task runs here. */
 void tt_cpu_queue_put(tt_cpu_queue *queue, tt_cpu_task *task);
+/* The two halves of that, for tasks that wait for tasks of other queues and so must stand in all
+ * queues in one order: open starts the thread, false where it cannot, and waits for room; add does
+ * not wait. */
+bool tt_cpu_queue_open(tt_cpu_queue *queue);
+void tt_cpu_queue_add(tt_cpu_queue *queue, tt_cpu_task *task);
 static inline bool tt_cpu_queue_idle(tt_cpu_queue *queue) {
   return atomic_load_explicit(&queue->count, memory_order_acquire) == 0;
 }
@@ -157,6 +163,8 @@ struct PJRT_Client {
   PJRT_Memory **memory_list; /* [count * TT_CPU_KIND_COUNT] */
   PJRT_Device *devices;      /* [count] */
   bool synchronous;
+  int64_t meeting_ns;     /* how long devices wait for each other */
+  pthread_mutex_t launch; /* held while a run of several devices is put in their queues */
 };
 
 /* The memory that a call means: `memory`, else the default one of `device`, else that of device 0.
@@ -255,6 +263,14 @@ struct PJRT_Executable {
   struct tt_cpu_layout **result_layouts, **param_layouts; /* locked by `lock`, in the same way */
 };
 
+/* A run of several devices that was not launched on all of them yet. */
+typedef struct tt_cpu_gathering {
+  tt_cpu_team *team;
+  size_t joined; /* devices */
+  struct tt_cpu_gathering *next;
+  bool here[]; /* [devices_count] */
+} tt_cpu_gathering;
+
 struct PJRT_LoadedExecutable {
   PJRT_Executable *executable;
   PJRT_Client *client;
@@ -262,6 +278,8 @@ struct PJRT_LoadedExecutable {
   size_t devices_count;
   tt_bytes assignment; /* DeviceAssignmentProto */
   atomic_bool deleted;
+  pthread_mutex_t lock;
+  tt_cpu_gathering *gatherings; /* locked by `lock`; the oldest first */
 };
 
 TT_NODISCARD tt_error *tt_cpu_executable_new(const char *code, size_t code_size,

@@ -174,15 +174,10 @@ static tt_error *read_build(reader r, tt_cpu_options *options, assignment *a) {
 
 static tt_error *check(const tt_cpu_options *o) {
   if (o->replicas < 1 || o->partitions < 1 || o->replicas > DEVICES_MAX ||
-      o->partitions > DEVICES_MAX)
+      o->partitions > DEVICES_MAX || o->replicas * o->partitions > DEVICES_MAX)
     return tt_error_new(TT_INVALID_ARGUMENT,
                         "CompileOptionsProto: %lld replicas and %lld partitions",
                         (long long)o->replicas, (long long)o->partitions);
-  if (o->partitions > 1)
-    return tt_error_new(TT_UNIMPLEMENTED,
-                        "num_partitions is %lld: programs that are partitioned among devices are "
-                        "not implemented yet",
-                        (long long)o->partitions);
   if (o->device_ids != NULL && (int64_t)o->device_ids_count != o->replicas * o->partitions)
     return tt_error_new(TT_INVALID_ARGUMENT,
                         "CompileOptionsProto: %zu devices for %lld replicas and %lld partitions",

@@ -55,18 +55,44 @@ static bool start(tt_cpu_queue *queue) {
   return queue->started;
 }
 
-void tt_cpu_queue_put(tt_cpu_queue *queue, tt_cpu_task *task) {
+/* Locked. */
+static void wait_for_room(tt_cpu_queue *queue) {
+  while (!on_queue && atomic_load(&queue->count) >= queue->bound)
+    pthread_cond_wait(&queue->room, &queue->lock);
+}
+
+/* Locked. */
+static void append(tt_cpu_queue *queue, tt_cpu_task *task) {
   task->next = NULL;
+  *queue->last = task;
+  queue->last = &task->next;
+  pthread_cond_signal(&queue->more);
+}
+
+bool tt_cpu_queue_open(tt_cpu_queue *queue) {
   pthread_mutex_lock(&queue->lock);
   bool started = start(queue);
-  while (started && !on_queue && atomic_load(&queue->count) >= queue->bound)
-    pthread_cond_wait(&queue->room, &queue->lock);
+  if (started)
+    wait_for_room(queue);
+  pthread_mutex_unlock(&queue->lock);
+  return started;
+}
+
+void tt_cpu_queue_add(tt_cpu_queue *queue, tt_cpu_task *task) {
+  pthread_mutex_lock(&queue->lock);
   atomic_fetch_add(&queue->count, 1);
-  if (started) {
-    *queue->last = task;
-    queue->last = &task->next;
-    pthread_cond_signal(&queue->more);
-  }
+  append(queue, task);
+  pthread_mutex_unlock(&queue->lock);
+}
+
+void tt_cpu_queue_put(tt_cpu_queue *queue, tt_cpu_task *task) {
+  pthread_mutex_lock(&queue->lock);
+  bool started = start(queue);
+  if (started)
+    wait_for_room(queue);
+  atomic_fetch_add(&queue->count, 1);
+  if (started)
+    append(queue, task);
   pthread_mutex_unlock(&queue->lock);
   if (!started)
     run_task(queue, task);
