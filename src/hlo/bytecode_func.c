@@ -6,61 +6,17 @@
 #define PART(name) {TT_HLO_BC_PART, name, TT_HLO_ATTR_NAME_COUNT}
 #define END {TT_HLO_BC_END, NULL, TT_HLO_ATTR_NAME_COUNT}
 
-/* Codes of sdy's attributes. */
-enum { SDY_DIM_SHARDING = 5, SDY_SHARDING = 6, SDY_SHARDING_V2 = 15, SDY_SHARDING_V3 = 17 };
-
-/* ---- shardings ---- */
-
-/* Whether one of the dims is divided among axes of the mesh. */
-static tt_error *divides(const tt_hlo_bc *r, tt_hlo_bc_span *s, bool *out_divides) {
-  size_t dims = 0;
-  uint32_t mesh = 0;
-  *out_divides = false;
-  TT_RETURN_IF_ERROR(tt_hlo_bc_attr_index(r, s, &mesh));
-  TT_RETURN_IF_ERROR(tt_hlo_bc_count(r, s, "dims", &dims));
-  TT_HLO_BC_CHECK(dims <= TT_HLO_RANK_MAX, r, s->at, "a sharding of %zu dims", dims);
-  for (size_t i = 0; i < dims; i++) {
-    uint32_t dim = 0;
-    size_t axes = 0;
-    tt_hlo_bc_head head;
-    TT_RETURN_IF_ERROR(tt_hlo_bc_attr_index(r, s, &dim));
-    TT_RETURN_IF_ERROR(tt_hlo_bc_open(r, dim, &head));
-    TT_HLO_BC_CHECK(head.dialect == TT_HLO_BC_SDY && head.code == SDY_DIM_SHARDING, r, head.at,
-                    "a sharding's dim is of kind %u", head.code);
-    TT_RETURN_IF_ERROR(tt_hlo_bc_count(r, &head.fields, "axes", &axes));
-    *out_divides = *out_divides || axes > 0;
-  }
-  return NULL;
-}
-
-/* GSPMD's text: each device has all of the value, or the program divides it itself. */
-static bool whole(const char *text) {
-  return strcmp(text, "") == 0 || strcmp(text, "{replicated}") == 0 ||
-         strcmp(text, "{manual}") == 0 || strncmp(text, "{maximal", strlen("{maximal")) == 0;
-}
-
-tt_error *tt_hlo_bc_check_sharding(const tt_hlo_bc *r, uint32_t attr) {
-  tt_hlo_bc_head head;
-  bool found = true;
-  const char *text = NULL;
-  if (r->module->num_partitions <= 1)
-    return NULL;
-  TT_RETURN_IF_ERROR(tt_hlo_bc_open(r, attr, &head));
-  if (head.dialect != TT_HLO_BC_SDY) {
-    TT_RETURN_IF_ERROR(tt_hlo_bc_text(r, attr, "a sharding", &text));
-    found = !whole(text);
-  } else if (head.code == SDY_SHARDING || head.code == SDY_SHARDING_V2 ||
-             head.code == SDY_SHARDING_V3) {
-    TT_RETURN_IF_ERROR(divides(r, &head.fields, &found));
-  }
-  return !found ? NULL
-                : tt_hlo_bc_fail(r, head.at, TT_UNIMPLEMENTED,
-                                 "a sharding that asks for a partition of the program");
-}
-
 /* ---- parameters ---- */
 
-static tt_error *read_param_attr(const tt_hlo_bc *r, const char *name, uint32_t value,
+static tt_error *read_sharding(tt_hlo_bc *r, const char *name, uint32_t value,
+                               const char **out_text) {
+  if (strcmp(name, "sdy.sharding") != 0 && strcmp(name, "mhlo.sharding") != 0)
+    return NULL;
+  TT_RETURN_IF_ERROR(tt_hlo_bc_check_sharding(r, value));
+  return tt_hlo_bc_sharding(r, value, out_text);
+}
+
+static tt_error *read_param_attr(tt_hlo_bc *r, const char *name, uint32_t value,
                                  tt_hlo_param *param) {
   int64_t alias = 0;
   if (strcmp(name, "tf.aliasing_output") == 0) {
@@ -72,12 +28,10 @@ static tt_error *read_param_attr(const tt_hlo_bc *r, const char *name, uint32_t 
   }
   if (strcmp(name, "jax.buffer_donor") == 0)
     return tt_hlo_bc_bool(r, value, name, &param->donated);
-  if (strcmp(name, "sdy.sharding") == 0 || strcmp(name, "mhlo.sharding") == 0)
-    return tt_hlo_bc_check_sharding(r, value);
-  return NULL;
+  return read_sharding(r, name, value, &param->sharding);
 }
 
-static tt_error *read_param(const tt_hlo_bc *r, uint32_t dict, tt_hlo_param *param) {
+static tt_error *read_param(tt_hlo_bc *r, uint32_t dict, tt_hlo_param *param) {
   tt_hlo_bc_span items = {0};
   size_t count = 0;
   TT_RETURN_IF_ERROR(tt_hlo_bc_dict(r, dict, "a parameter's attributes", &items, &count));
@@ -108,6 +62,27 @@ static tt_error *read_params(tt_hlo_bc *r, uint32_t attrs, tt_hlo_func *func) {
     uint32_t dict = 0;
     TT_RETURN_IF_ERROR(tt_hlo_bc_attr_index(r, &items, &dict));
     TT_RETURN_IF_ERROR(read_param(r, dict, &func->params[i]));
+  }
+  return NULL;
+}
+
+/* One dictionary a result, or none at all. */
+static tt_error *read_results(tt_hlo_bc *r, uint32_t attrs, tt_hlo_func *func) {
+  tt_hlo_bc_span items = {0};
+  size_t count = 0, results = func->body->last == NULL ? 0 : func->body->last->operands_count;
+  TT_RETURN_IF_ERROR(tt_hlo_bc_array(r, attrs, "res_attrs", &items, &count));
+  if (count == 0 || count != results)
+    return NULL;
+  func->result_shardings = tt_arena_array(r->arena, count, sizeof *func->result_shardings);
+  if (func->result_shardings == NULL)
+    return tt_error_no_memory(count * sizeof *func->result_shardings);
+  for (size_t i = 0; i < count; i++) {
+    uint32_t dict = 0, value = 0;
+    bool found = false;
+    TT_RETURN_IF_ERROR(tt_hlo_bc_attr_index(r, &items, &dict));
+    TT_RETURN_IF_ERROR(tt_hlo_bc_dict_find(r, dict, "sdy.sharding", &found, &value));
+    if (found)
+      TT_RETURN_IF_ERROR(read_sharding(r, "sdy.sharding", value, &func->result_shardings[i]));
   }
   return NULL;
 }
@@ -150,6 +125,7 @@ static tt_error *read_func(tt_hlo_bc *r, tt_hlo_bc_span *s, const tt_hlo_bc_op_h
   if (func->body == NULL)
     return NULL;
   TT_RETURN_IF_ERROR(read_params(r, attrs[0], func));
+  TT_RETURN_IF_ERROR(read_results(r, attrs[2], func));
   append_func(r->module, func);
   return NULL;
 }
@@ -197,6 +173,10 @@ static tt_error *read_module_op(tt_hlo_bc *r, tt_hlo_bc_span *s) {
   TT_RETURN_IF_ERROR(tt_hlo_bc_op_head_read(r, s, &head));
   if (head.name->action == TT_HLO_BC_FUNC)
     return read_func(r, s, &head);
+  if (head.name->action == TT_HLO_BC_MESH) {
+    TT_RETURN_IF_ERROR(tt_hlo_bc_no_values(r, &head));
+    return tt_hlo_bc_mesh(r, &head);
+  }
   if (head.name->action != TT_HLO_BC_SKIP)
     return tt_hlo_bc_fail(r, head.at, TT_UNIMPLEMENTED, "operation %s.%s in a module",
                           head.name->dialect, head.name->name);
@@ -240,6 +220,9 @@ tt_error *tt_hlo_bc_module(tt_hlo_bc *r) {
   TT_RETURN_IF_ERROR(read_module_body(r, body.at != NULL ? &body : &s));
   if (body.at != NULL)
     TT_RETURN_IF_ERROR(tt_hlo_bc_end(r, &body, "the module"));
+  if (r->sharded_at != NULL && !r->manual)
+    return tt_hlo_bc_fail(r, r->sharded_at, TT_UNIMPLEMENTED,
+                          "a sharding that asks for a partition of the program");
   return tt_hlo_bc_end(r, &s, "the IR section");
 }
 

@@ -157,6 +157,9 @@ typedef enum tt_hlo_bc_action {
   TT_HLO_BC_MODULE,
   TT_HLO_BC_FUNC,
   TT_HLO_BC_IDENTITY, /* results are the operands: casts, hints about shardings */
+  TT_HLO_BC_MESH,
+  TT_HLO_BC_MANUAL,
+  TT_HLO_BC_RETURN,
   TT_HLO_BC_SKIP,
   TT_HLO_BC_TUPLE,
   TT_HLO_BC_TUPLE_ELEMENT
@@ -198,11 +201,13 @@ struct tt_hlo_bc {
   size_t strings_count, dialects_count, names_count, attrs_count, types_count, properties_count;
 
   /* Values by number: those of the open regions, outermost first. */
-  tt_bytes values;         /* tt_hlo_value *; NULL: not defined yet */
-  size_t scope;            /* where the numbers of the innermost isolated region begin */
-  size_t next, limit;      /* of the innermost region: where its next value goes, its end */
-  uint64_t declared_count; /* values of all regions so far */
-  size_t text_left;        /* bytes that attributes may still become as text */
+  tt_bytes values;           /* tt_hlo_value *; NULL: not defined yet */
+  size_t scope;              /* where the numbers of the innermost isolated region begin */
+  size_t next, limit;        /* of the innermost region: where its next value goes, its end */
+  uint64_t declared_count;   /* values of all regions so far */
+  size_t text_left;          /* bytes that attributes may still become as text */
+  const uint8_t *sharded_at; /* the first sharding that asks for a partition, or NULL */
+  bool manual;               /* the program partitions itself */
   int depth;
 };
 
@@ -384,7 +389,19 @@ TT_NODISCARD tt_error *tt_hlo_bc_region(tt_hlo_bc *r, tt_hlo_bc_span *s, bool is
                                         tt_hlo_region *outer, tt_hlo_region **out_region);
 /* The whole IR section. */
 TT_NODISCARD tt_error *tt_hlo_bc_module(tt_hlo_bc *r);
-/* In a module of several partitions: UNIMPLEMENTED where the sharding asks for one. */
-TT_NODISCARD tt_error *tt_hlo_bc_check_sharding(const tt_hlo_bc *r, uint32_t attr);
+
+/* ---- bytecode_sharding.c ---- */
+
+/* In a module of several partitions: remembers a sharding that asks for one, which is UNIMPLEMENTED
+ * in XLA's words, and in a program that does not partition itself. */
+TT_NODISCARD tt_error *tt_hlo_bc_check_sharding(tt_hlo_bc *r, uint32_t attr);
+/* A sharding of sdy as text, in the arena; of another dialect NULL. */
+TT_NODISCARD tt_error *tt_hlo_bc_sharding(tt_hlo_bc *r, uint32_t attr, const char **out_text);
+/* Reads an attribute of sdy as text. `visit` is called for those within it. */
+TT_NODISCARD tt_error *tt_hlo_bc_sdy_write(tt_hlo_bc *r, const tt_hlo_bc_head *head, tt_bytes *text,
+                                           tt_error *(*visit)(void *user, uint32_t attr),
+                                           void *user);
+TT_NODISCARD tt_error *tt_hlo_bc_mesh(tt_hlo_bc *r, const tt_hlo_bc_op_head *head);
+TT_NODISCARD tt_error *tt_hlo_bc_manual(tt_hlo_bc *r, const tt_hlo_bc_op_head *head, tt_hlo_op *op);
 
 #endif /* TT_HLO_BYTECODE_INTERNAL_H */

@@ -244,7 +244,7 @@ static tt_error *pass_through(tt_hlo_bc *r, const tt_hlo_bc_op_head *head, const
 }
 
 /* sdy.sharding_constraint and sdy.reshard have one property. */
-static tt_error *check_hint(const tt_hlo_bc *r, const tt_hlo_bc_op_head *head) {
+static tt_error *check_hint(tt_hlo_bc *r, const tt_hlo_bc_op_head *head) {
   static const tt_hlo_bc_property names[] = {{TT_HLO_BC_PART, "sharding", TT_HLO_ATTR_NAME_COUNT},
                                              {TT_HLO_BC_END, NULL, TT_HLO_ATTR_NAME_COUNT}};
   uint32_t sharding = 0;
@@ -319,6 +319,19 @@ static tt_error *read_tuple_op(tt_hlo_bc *r, tt_hlo_bc_span *s, const tt_hlo_bc_
   return define(r, head->at, value);
 }
 
+/* sdy.manual_computation and the sdy.return in it. */
+static tt_error *read_manual(tt_hlo_bc *r, tt_hlo_bc_span *s, const tt_hlo_bc_op_head *head,
+                             tt_hlo_region *region, tt_hlo_op *op) {
+  op->code = head->name->action == TT_HLO_BC_MANUAL ? TT_HLO_SDY_MANUAL_COMPUTATION : TT_HLO_RETURN;
+  if (op->code == TT_HLO_SDY_MANUAL_COMPUTATION)
+    TT_RETURN_IF_ERROR(tt_hlo_bc_manual(r, head, op));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_location(r, head->location, &op->location));
+  for (uint32_t i = 0; i < op->results_count; i++)
+    TT_RETURN_IF_ERROR(define(r, head->at, &op->results[i]));
+  append_op(region, op);
+  return read_regions(r, s, head, region, op);
+}
+
 static tt_error *read_op(tt_hlo_bc *r, tt_hlo_bc_span *s, tt_hlo_region *region) {
   tt_hlo_bc_op_head head;
   TT_RETURN_IF_ERROR(tt_hlo_bc_op_head_read(r, s, &head));
@@ -327,8 +340,9 @@ static tt_error *read_op(tt_hlo_bc *r, tt_hlo_bc_span *s, tt_hlo_region *region)
       (name->action == TT_HLO_BC_TABLE && name->info->code == TT_HLO_OP_COUNT))
     return tt_hlo_bc_fail(r, head.at, TT_UNIMPLEMENTED, "operation %s.%s", name->dialect,
                           name->name);
-  TT_HLO_BC_CHECK(name->action != TT_HLO_BC_MODULE && name->action != TT_HLO_BC_FUNC, r, head.at,
-                  "%s.%s in a function", name->dialect, name->name);
+  TT_HLO_BC_CHECK(name->action != TT_HLO_BC_MODULE && name->action != TT_HLO_BC_FUNC &&
+                      name->action != TT_HLO_BC_MESH,
+                  r, head.at, "%s.%s in a function", name->dialect, name->name);
   if (name->action == TT_HLO_BC_TUPLE || name->action == TT_HLO_BC_TUPLE_ELEMENT)
     return read_tuple_op(r, s, &head);
   tt_hlo_op *op = tt_arena_alloc(r->arena, sizeof *op);
@@ -337,6 +351,8 @@ static tt_error *read_op(tt_hlo_bc *r, tt_hlo_bc_span *s, tt_hlo_region *region)
   TT_RETURN_IF_ERROR(read_values(r, s, &head, op));
   if (name->action == TT_HLO_BC_TABLE)
     return read_table_op(r, s, &head, region, op);
+  if (name->action == TT_HLO_BC_MANUAL || name->action == TT_HLO_BC_RETURN)
+    return read_manual(r, s, &head, region, op);
   TT_RETURN_IF_ERROR(check_hint(r, &head));
   if (name->action == TT_HLO_BC_IDENTITY)
     return pass_through(r, &head, op);

@@ -241,6 +241,8 @@ static tt_error *write_other(writer *w, uint32_t attr, const tt_hlo_bc_head *hea
   return NULL;
 }
 
+static tt_error *visit_attr(void *user, uint32_t attr) { return write_attr(user, attr); }
+
 /* Attributes refer to each other as they like, also in circles: the depth ends those, and what is
  * spent what repeats itself. */
 static tt_error *write_attr(writer *w, uint32_t attr) {
@@ -253,6 +255,8 @@ static tt_error *write_attr(writer *w, uint32_t attr) {
   w->depth++;
   if (head.dialect == TT_HLO_BC_VHLO)
     TT_RETURN_IF_ERROR(write_vhlo(w, attr, &head));
+  else if (head.dialect == TT_HLO_BC_SDY)
+    TT_RETURN_IF_ERROR(tt_hlo_bc_sdy_write(w->r, &head, w->text, visit_attr, w));
   else
     TT_RETURN_IF_ERROR(write_other(w, attr, &head));
   w->depth--;

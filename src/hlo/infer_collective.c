@@ -178,3 +178,34 @@ tt_error *tt_hlo_infer_replica_id(tt_arena *arena, tt_hlo_op *op) {
   tt_hlo_set_result(op, 0, TT_U32, 0, NULL);
   return NULL;
 }
+
+static tt_error *check_locals(const tt_hlo_op *op, const char *what, const tt_hlo_type *global,
+                              const tt_hlo_type *local, uint32_t i) {
+  TT_HLO_CHECK(global->token == local->token && (global->token || (global->dtype == local->dtype &&
+                                                                   global->rank == local->rank)),
+               "%s %u is %s, and %s in the body", what, i, TT_HLO_SHOW(global), TT_HLO_SHOW(local));
+  return NULL;
+}
+
+/* How the dims of the body's values follow from those outside only the meshes tell. */
+tt_error *tt_hlo_infer_manual_computation(tt_arena *arena, tt_hlo_op *op) {
+  const tt_hlo_attr *attr = NULL;
+  const tt_hlo_op *end = NULL;
+  (void)arena;
+  TT_RETURN_IF_ERROR(tt_hlo_need_attr(op, TT_HLO_IN_SHARDINGS, TT_HLO_ATTR_TEXT, &attr));
+  TT_RETURN_IF_ERROR(tt_hlo_need_attr(op, TT_HLO_OUT_SHARDINGS, TT_HLO_ATTR_TEXT, &attr));
+  TT_RETURN_IF_ERROR(tt_hlo_need_attr(op, TT_HLO_MANUAL_AXES, TT_HLO_ATTR_TEXT, &attr));
+  TT_RETURN_IF_ERROR(tt_hlo_check_regions(op, 1));
+  TT_RETURN_IF_ERROR(tt_hlo_region_return(op, 0, "body", &end));
+  const tt_hlo_region *body = op->regions[0];
+  TT_HLO_CHECK(body->args_count == op->operands_count, "%u operands, and %u arguments of the body",
+               op->operands_count, body->args_count);
+  TT_HLO_CHECK(end->operands_count == op->results_count, "%u results, and the body returns %u",
+               op->results_count, end->operands_count);
+  for (uint32_t i = 0; i < op->operands_count; i++)
+    TT_RETURN_IF_ERROR(check_locals(op, "operand", tt_hlo_operand(op, i), &body->args[i].type, i));
+  for (uint32_t i = 0; i < op->results_count; i++)
+    TT_RETURN_IF_ERROR(
+        check_locals(op, "result", &op->results[i].type, &end->operands[i]->type, i));
+  return NULL;
+}

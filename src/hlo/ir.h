@@ -201,23 +201,33 @@ struct tt_hlo_region {
 
 /* What a caller may do with a parameter's buffer. */
 typedef struct tt_hlo_param {
-  bool donated;  /* jax.buffer_donor */
-  int32_t alias; /* tf.aliasing_output: the result that takes this buffer over; -1 none */
+  bool donated;         /* jax.buffer_donor */
+  int32_t alias;        /* tf.aliasing_output: the result that takes this buffer over; -1 none */
+  const char *sharding; /* sdy.sharding as text; NULL: none */
 } tt_hlo_param;
 
 typedef struct tt_hlo_func tt_hlo_func;
 struct tt_hlo_func {
   const char *name;
   tt_hlo_region *body;
-  tt_hlo_param *params; /* [body->args_count] */
+  tt_hlo_param *params;          /* [body->args_count] */
+  const char **result_shardings; /* [results], each as of a parameter; or NULL */
   tt_hlo_func *next;
   uint32_t mark; /* scratch of passes */
+};
+
+/* sdy.mesh: `<["x"=2, "y"=4]>` */
+typedef struct tt_hlo_mesh tt_hlo_mesh;
+struct tt_hlo_mesh {
+  const char *name, *text;
+  tt_hlo_mesh *next;
 };
 
 typedef struct tt_hlo_module {
   tt_arena arena;
   const char *name;
   tt_hlo_func *funcs; /* the first is @main */
+  tt_hlo_mesh *meshes;
   int64_t num_replicas, num_partitions;
 } tt_hlo_module;
 

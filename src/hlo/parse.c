@@ -13,7 +13,7 @@ static tt_error *parse_param_entry(tt_hlo_parser *p, tt_hlo_slice name, bool uni
   tt_hlo_parsed value = {.attr = {.kind = TT_HLO_ATTR_BOOL, .i64 = 1}};
   bool alias = tt_hlo_slice_is(name, "tf.aliasing_output");
   if (!alias && !tt_hlo_slice_is(name, "jax.buffer_donor"))
-    return tt_hlo_parse_other(p, name, unit, NULL);
+    return tt_hlo_parse_sharding_entry(p, name, unit, &param->sharding);
   if (!unit)
     TT_RETURN_IF_ERROR(tt_hlo_parse_value(p, &value));
   int64_t number = value.attr.i64;
@@ -61,8 +61,12 @@ static tt_error *parse_params(tt_hlo_parser *p, tt_bytes *params) {
 static tt_error *parse_result(tt_hlo_parser *p, bool with_attrs) {
   tt_hlo_type type = {0};
   TT_RETURN_IF_ERROR(tt_hlo_parse_type(p, &type));
+  const char *sharding = NULL;
   tt_bytes_append(&p->types, &type, sizeof type);
-  return with_attrs ? tt_hlo_parse_dict(p, tt_hlo_parse_other, NULL) : NULL;
+  if (with_attrs)
+    TT_RETURN_IF_ERROR(tt_hlo_parse_dict(p, tt_hlo_parse_sharding_entry, &sharding));
+  tt_bytes_append(&p->shardings, &sharding, sizeof sharding);
+  return p->shardings.failed ? tt_hlo_parse_no_memory(p) : NULL;
 }
 
 /* `-> type` or `-> (type {attrs}, ...)`, when it is there. */
@@ -145,6 +149,11 @@ static tt_error *parse_head(tt_hlo_parser *p, tt_hlo_func *func, tt_bytes *param
   return NULL;
 }
 
+static tt_error *keep_shardings(tt_hlo_parser *p, tt_hlo_func *func) {
+  func->result_shardings = tt_arena_copy(&p->module->arena, p->shardings.data, p->shardings.size);
+  return func->result_shardings == NULL ? tt_hlo_parse_no_memory(p) : NULL;
+}
+
 /* Behind func.func. One without a body is only declared, and left out. */
 static tt_error *parse_func(tt_hlo_parser *p, tt_hlo_func ***tail) {
   tt_error *err = NULL;
@@ -158,10 +167,12 @@ static tt_error *parse_func(tt_hlo_parser *p, tt_hlo_func ***tail) {
   if (tt_hlo_parse_peek(p) == '{') {
     TT_TRY(parse_func_body(p, func, &params));
     TT_TRY(check_return(p, func, at));
+    TT_TRY(keep_shardings(p, func));
     link_func(p, func, tail);
   }
   p->args.size = 0;
   p->types.size = 0;
+  p->shardings.size = 0;
   TT_TRY(tt_hlo_parse_some_location(p, &place));
 out:
   tt_bytes_free(&params);
@@ -193,6 +204,8 @@ static tt_error *parse_member(tt_hlo_parser *p, tt_hlo_func ***tail) {
   tt_hlo_slice word = tt_hlo_parse_word(p);
   if (tt_hlo_slice_is(word, "func.func"))
     return parse_func(p, tail);
+  if (tt_hlo_slice_is(word, "sdy.mesh"))
+    return tt_hlo_parse_mesh(p);
   if (word.size > 4 && memcmp(word.text, "sdy.", 4) == 0) {
     do
       TT_RETURN_IF_ERROR(tt_hlo_parse_skip(p, true, &has_alias));
@@ -278,15 +291,16 @@ static tt_error *check_whole(tt_hlo_parser *p) {
     return tt_hlo_parse_expected(p, "a function");
   if (first->next != NULL && strcmp(first->name, "main") != 0)
     return tt_hlo_parse_expected(p, "a function @main");
-  if (p->sharded_at != NULL && p->module->num_partitions > 1)
+  if (p->sharded_at != NULL && p->module->num_partitions > 1 && (p->gspmd || !p->manual))
     return tt_hlo_parse_fail(p, p->sharded_at, TT_UNIMPLEMENTED,
                              "a sharding that asks for a partition of the program");
   return p->later.failed ? tt_hlo_parse_no_memory(p) : NULL;
 }
 
 static void free_parser(tt_hlo_parser *p) {
-  tt_bytes *stacks[] = {&p->operands, &p->attrs,   &p->types, &p->regions,       &p->packs,
-                        &p->args,     &p->numbers, &p->later, &p->names.entries, &p->names.bound};
+  tt_bytes *stacks[] = {&p->operands,      &p->attrs,       &p->types,    &p->regions,
+                        &p->packs,         &p->args,        &p->numbers,  &p->later,
+                        &p->names.entries, &p->names.bound, &p->shardings};
   for (size_t i = 0; i < TT_COUNT(stacks); i++)
     tt_bytes_free(stacks[i]);
   free(p->names.slots);

@@ -243,7 +243,10 @@ tt_error *tt_hlo_parse_other(tt_hlo_parser *p, tt_hlo_slice name, bool unit, voi
   tt_hlo_parse_peek(p);
   const char *start = p->at;
   TT_RETURN_IF_ERROR(tt_hlo_parse_skip(p, false, &has_alias));
-  if (p->sharded_at == NULL && is_partition(name, (tt_hlo_slice){start, (size_t)(p->at - start)}))
+  if (!is_partition(name, (tt_hlo_slice){start, (size_t)(p->at - start)}))
+    return NULL;
+  p->gspmd = p->gspmd || tt_hlo_slice_is(name, "mhlo.sharding");
+  if (p->sharded_at == NULL)
     p->sharded_at = start;
   return NULL;
 }

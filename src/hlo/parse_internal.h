@@ -85,7 +85,10 @@ typedef struct tt_hlo_parser {
   tt_bytes later;    /* tt_hlo_parse_later: locations that wait for their alias */
   tt_hlo_names names;
   tt_map aliases;         /* "#name", "!name" to tt_hlo_alias in the arena */
+  tt_bytes shardings;     /* const char *: of a function's results, NULL for none */
   const char *sharded_at; /* the first sharding that asks for a partition, or NULL */
+  bool gspmd;             /* it is one in XLA's words */
+  bool manual;            /* the program partitions itself */
   uint16_t op_slots[512]; /* 1 + tt_hlo_code by hash of the mnemonic */
   uint16_t attr_slots[256];
 } tt_hlo_parser;
@@ -294,6 +297,16 @@ TT_NODISCARD tt_error *tt_hlo_parse_dot_axes(tt_hlo_parser *p, const tt_hlo_draf
 /* `%x, sizes = [...]` of a broadcast, and where its operand's axes are in the result. */
 TT_NODISCARD tt_error *tt_hlo_parse_broadcast_form(tt_hlo_parser *p, tt_hlo_draft *draft);
 TT_NODISCARD tt_error *tt_hlo_parse_broadcast_axes(tt_hlo_parser *p, const tt_hlo_draft *draft);
+
+/* ---- parse_sharding.c: what Shardy adds ---- */
+
+/* A tt_hlo_parse_entry whose `context` is a const char *: keeps an sdy.sharding there. */
+TT_NODISCARD tt_error *tt_hlo_parse_sharding_entry(tt_hlo_parser *p, tt_hlo_slice name, bool unit,
+                                                   void *context);
+/* Behind sdy.mesh. */
+TT_NODISCARD tt_error *tt_hlo_parse_mesh(tt_hlo_parser *p);
+/* Behind sdy.manual_computation. */
+TT_NODISCARD tt_error *tt_hlo_parse_manual(tt_hlo_parser *p, tt_hlo_draft *draft);
 
 /* ---- parse_signature.c ---- */
 

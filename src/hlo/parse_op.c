@@ -55,7 +55,7 @@ static const struct {
   tt_hlo_code code;
   bool call;
 } other_names[] = {
-    {"func.return", TT_HLO_RETURN, false},    {"return", TT_HLO_RETURN, false},
+    {"func.return", TT_HLO_RETURN, false},    {"return", TT_HLO_RETURN, false}, {"sdy.return", TT_HLO_RETURN, false},
     {"func.call", TT_HLO_COMPOSITE, true},    {"call", TT_HLO_COMPOSITE, true},
     {"chlo.tan", TT_HLO_TAN, false},          {"stablehlo.create_token", TT_HLO_AFTER_ALL, false},
     {"chlo.constant", TT_HLO_CONSTANT, false}};
@@ -82,6 +82,7 @@ static tt_error *find_code(tt_hlo_parser *p, tt_hlo_slice name, tt_hlo_draft *dr
   if (code < 0)
     return tt_hlo_parse_fail(p, name.text, TT_UNIMPLEMENTED, "operation %.*s", size, name.text);
   draft->code = (tt_hlo_code)code;
+  p->manual = p->manual || draft->code == TT_HLO_SDY_MANUAL_COMPUTATION;
   return NULL;
 }
 
@@ -203,6 +204,8 @@ tt_error *tt_hlo_parse_op(tt_hlo_parser *p) {
   TT_RETURN_IF_ERROR(find_code(p, name, &draft));
   if (generic)
     TT_RETURN_IF_ERROR(parse_generic(p, &draft));
+  else if (draft.code == TT_HLO_SDY_MANUAL_COMPUTATION)
+    TT_RETURN_IF_ERROR(tt_hlo_parse_manual(p, &draft));
   else if (draft.call)
     TT_RETURN_IF_ERROR(parse_call(p, &draft));
   else if (draft.dot)

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "cpu/plugin/internal.h"
 #include "cpu/plugin/layouts.h"
+#include "cpu/sharding.h"
 #include "hlo/bytecode.h"
 #include "hlo/parse.h"
 
@@ -15,18 +16,27 @@
 
 /* ---- reading ---- */
 
-tt_error *tt_cpu_program_read(const char *code, size_t size, tt_hlo_module **out_module) {
+static tt_error *read_program(const char *code, size_t size, tt_hlo_module **out_module) {
+  if (tt_hlo_is_bytecode(code, size))
+    return tt_hlo_bytecode_read(code, size, out_module);
+  return tt_hlo_parse(code, size, out_module);
+}
+
+tt_error *tt_cpu_program_read(const char *code, size_t size, int64_t replicas, int64_t partitions,
+                              tt_hlo_module **out_module) {
+  tt_error *err = NULL;
   tt_hlo_module *module = NULL;
   *out_module = NULL;
-  if (tt_hlo_is_bytecode(code, size))
-    TT_RETURN_IF_ERROR(tt_hlo_bytecode_read(code, size, &module));
-  else
-    TT_RETURN_IF_ERROR(tt_hlo_parse(code, size, &module));
-  tt_error *err = tt_hlo_module_verify(module);
-  if (err != NULL)
-    tt_hlo_module_free(module);
-  else
-    *out_module = module;
+  TT_TRY(read_program(code, size, &module));
+  TT_TRY(tt_hlo_module_verify(module));
+  if (partitions > 1 || module->meshes != NULL) {
+    TT_TRY(tt_cpu_partition_module(module, replicas, partitions));
+    TT_TRY(tt_hlo_module_verify(module));
+  }
+  *out_module = module;
+  module = NULL; /* moved to the caller */
+out:
+  tt_hlo_module_free(module);
   return err;
 }
 
@@ -153,7 +163,7 @@ tt_error *tt_cpu_executable_new(const char *code, size_t code_size, const char *
   pthread_mutex_init(&e->lock, NULL);
   e->replicas = decoded->replicas;
   e->partitions = decoded->partitions;
-  TT_TRY(tt_cpu_program_read(code, code_size, &module));
+  TT_TRY(tt_cpu_program_read(code, code_size, e->replicas, e->partitions, &module));
   TT_TRY(tt_cpu_groups_check(module, e->replicas, e->partitions));
   TT_TRY(make_plan(&module, &e->plan));
   tt_bytes_append(&e->code, code, code_size);

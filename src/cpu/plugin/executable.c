@@ -106,7 +106,8 @@ static tt_error *print_program(PJRT_Executable *e) {
   tt_hlo_module *module = NULL;
   if (e->optimized.size > 0)
     return NULL;
-  TT_RETURN_IF_ERROR(tt_cpu_program_read(e->code.data, e->code.size, &module));
+  TT_RETURN_IF_ERROR(
+      tt_cpu_program_read(e->code.data, e->code.size, e->replicas, e->partitions, &module));
   tt_error *err = tt_hlo_module_print(module, &e->optimized);
   tt_hlo_module_free(module);
   if (err != NULL)

@@ -287,9 +287,9 @@ TT_NODISCARD tt_error *tt_cpu_executable_new(const char *code, size_t code_size,
                                              const tt_cpu_options *decoded,
                                              PJRT_Executable **out_executable);
 void tt_cpu_executable_release(PJRT_Executable *executable); /* NULL is allowed */
-/* The formats "mlir"; the module has been verified. */
-TT_NODISCARD tt_error *tt_cpu_program_read(const char *code, size_t size,
-                                           tt_hlo_module **out_module);
+/* The format "mlir". The module has been verified, and is what each device runs. */
+TT_NODISCARD tt_error *tt_cpu_program_read(const char *code, size_t size, int64_t replicas,
+                                           int64_t partitions, tt_hlo_module **out_module);
 TT_NODISCARD tt_error *tt_cpu_load_take(PJRT_Client *client, PJRT_Executable *executable,
                                         const tt_cpu_options *options,
                                         PJRT_LoadedExecutable **out_loaded);

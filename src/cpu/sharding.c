@@ -1,0 +1,300 @@
+/* Meshes and shardings as text, in Shardy's words. The text may come from anywhere. */
+#include "cpu/sharding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AXES_MAX = 32 };
+
+typedef struct slice {
+  const char *text;
+  size_t size;
+} slice;
+
+/* Devices in the order of the axes, the last one changing fastest. */
+typedef struct mesh {
+  size_t axes_count;
+  slice names[AXES_MAX];
+  int64_t sizes[AXES_MAX], strides[AXES_MAX];
+  int64_t count;
+  const int64_t *places; /* [count] of a device among them; NULL: its own number */
+} mesh;
+
+static tt_error *malformed(const char *at, const char *what) {
+  return tt_error_new(TT_INVALID_ARGUMENT, "sharding: expected %s at '%.40s'", what, at);
+}
+
+static const char *skip(const char *at) {
+  while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')
+    at++;
+  return at;
+}
+
+static bool take(const char **at, const char *word) {
+  *at = skip(*at);
+  size_t size = strlen(word);
+  if (strncmp(*at, word, size) != 0)
+    return false;
+  *at += size;
+  return true;
+}
+
+static tt_error *expect(const char **at, const char *word) {
+  return take(at, word) ? NULL : malformed(*at, word);
+}
+
+/* What is between quotes, as it stands. */
+static tt_error *take_name(const char **at, slice *out_name) {
+  TT_RETURN_IF_ERROR(expect(at, "\""));
+  const char *end = *at;
+  while (*end != '"' && *end != '\0')
+    end += *end == '\\' && end[1] != '\0' ? 2 : 1;
+  *out_name = (slice){*at, (size_t)(end - *at)};
+  *at = end;
+  return expect(at, "\"");
+}
+
+static tt_error *take_number(const char **at, int64_t *out_number) {
+  int64_t number = 0;
+  *at = skip(*at);
+  const char *start = *at;
+  while (**at >= '0' && **at <= '9' && number < INT32_MAX)
+    number = number * 10 + *(*at)++ - '0';
+  *out_number = number;
+  return *at == start || number >= INT32_MAX ? malformed(start, "a number") : NULL;
+}
+
+/* Behind the bracket that closes the one before `*at`. */
+static tt_error *skip_rest(const char **at) {
+  slice name;
+  for (int depth = 1; depth > 0;) {
+    if (**at == '\0')
+      return malformed(*at, "a closing bracket");
+    if (**at == '"') {
+      TT_RETURN_IF_ERROR(take_name(at, &name));
+      continue;
+    }
+    depth += strchr("<[{(", **at) != NULL ? 1 : strchr(">]})", **at) != NULL ? -1 : 0;
+    ++*at;
+  }
+  return NULL;
+}
+
+static bool same(slice a, slice b) {
+  return a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
+}
+
+/* ---- meshes ---- */
+
+/* `[1, 0]`: where each device stands. */
+static tt_error *take_places(tt_arena *arena, const char **at, mesh *m) {
+  size_t count = (size_t)m->count;
+  int64_t *places = tt_arena_array(arena, count, sizeof *places);
+  if (places == NULL)
+    return tt_error_no_memory(count * sizeof *places);
+  for (size_t i = 0; i < count; i++)
+    places[i] = -1;
+  TT_RETURN_IF_ERROR(expect(at, "["));
+  for (size_t i = 0; i < count; i++) {
+    int64_t device = 0;
+    if (i > 0)
+      TT_RETURN_IF_ERROR(expect(at, ","));
+    TT_RETURN_IF_ERROR(take_number(at, &device));
+    if (device >= m->count || places[device] >= 0)
+      return tt_error_new(TT_INVALID_ARGUMENT, "mesh: device %lld of %lld, or twice",
+                          (long long)device, (long long)m->count);
+    places[device] = (int64_t)i;
+  }
+  m->places = places;
+  return expect(at, "]");
+}
+
+static tt_error *take_axes(const char **at, mesh *m) {
+  TT_RETURN_IF_ERROR(expect(at, "["));
+  m->count = 1;
+  for (; !take(at, "]"); m->axes_count++) {
+    if (m->axes_count == AXES_MAX)
+      return tt_error_new(TT_UNIMPLEMENTED, "mesh: more than %d axes", AXES_MAX);
+    if (m->axes_count > 0)
+      TT_RETURN_IF_ERROR(expect(at, ","));
+    TT_RETURN_IF_ERROR(take_name(at, &m->names[m->axes_count]));
+    TT_RETURN_IF_ERROR(expect(at, "="));
+    TT_RETURN_IF_ERROR(take_number(at, &m->sizes[m->axes_count]));
+    if (m->sizes[m->axes_count] < 1 || m->count > (1 << 20) / m->sizes[m->axes_count])
+      return tt_error_new(TT_INVALID_ARGUMENT, "mesh: axis %zu has size %lld", m->axes_count,
+                          (long long)m->sizes[m->axes_count]);
+    m->count *= m->sizes[m->axes_count];
+  }
+  return NULL;
+}
+
+/* `<["x"=2, "y"=4], device_ids=[...]>`. One without axes is one device, and divides nothing. */
+static tt_error *take_mesh(const tt_cpu_sharding_reader *reader, const char **at, mesh *m) {
+  *m = (mesh){0};
+  TT_RETURN_IF_ERROR(expect(at, "<"));
+  TT_RETURN_IF_ERROR(take_axes(at, m));
+  if (m->axes_count > 0 && m->count != reader->partitions)
+    return tt_error_new(TT_INVALID_ARGUMENT,
+                        "a mesh of %lld devices in a program of %lld partitions",
+                        (long long)m->count, (long long)reader->partitions);
+  for (size_t i = m->axes_count, stride = 1; i-- > 0;) {
+    m->strides[i] = (int64_t)stride;
+    stride *= (size_t)m->sizes[i];
+  }
+  if (m->axes_count > 0 && take(at, ",")) {
+    TT_RETURN_IF_ERROR(expect(at, "device_ids"));
+    TT_RETURN_IF_ERROR(expect(at, "="));
+    TT_RETURN_IF_ERROR(take_places(reader->arena, at, m));
+  }
+  return skip_rest(at);
+}
+
+static bool symbol_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || c == '.' || c == '-';
+}
+
+/* `@mesh`, or the mesh itself. */
+static tt_error *find_mesh(const tt_cpu_sharding_reader *reader, const char **at, mesh *m) {
+  slice name = {0};
+  if (take(at, "mesh"))
+    return take_mesh(reader, at, m);
+  TT_RETURN_IF_ERROR(expect(at, "@"));
+  if (**at == '"') {
+    TT_RETURN_IF_ERROR(take_name(at, &name));
+  } else {
+    name.text = *at;
+    while (symbol_char(**at))
+      ++*at;
+    name.size = (size_t)(*at - name.text);
+  }
+  for (const tt_hlo_mesh *found = reader->module->meshes; found != NULL; found = found->next)
+    if (same(name, (slice){found->name, strlen(found->name)})) {
+      const char *text = found->text;
+      return take_mesh(reader, &text, m);
+    }
+  return tt_error_new(TT_INVALID_ARGUMENT, "sharding: no mesh is named @%.*s",
+                      name.size > 100 ? 100 : (int)name.size, name.text);
+}
+
+/* ---- shardings ---- */
+
+/* Is it one of `{"x", "y"}`? */
+static bool listed(const char *axes, slice name) {
+  slice item = {0};
+  if (axes == NULL)
+    return true;
+  const char *at = strchr(axes, '{');
+  if (at == NULL)
+    return false;
+  for (at++; *skip(at) == '"';) {
+    tt_error *err = take_name(&at, &item);
+    if (err != NULL) {
+      tt_error_free(err);
+      return false;
+    }
+    if (same(item, name))
+      return true;
+    take(&at, ",");
+  }
+  return false;
+}
+
+/* `"x"` or `"x":(2)4`, a part of an axis; the index of each device grows by its digit there. */
+static tt_error *take_axis(const tt_cpu_sharding_reader *reader, const mesh *m, const char **at,
+                           int64_t *parts, int64_t *index) {
+  slice name = {0};
+  size_t i = 0;
+  int64_t before = 1;
+  TT_RETURN_IF_ERROR(take_name(at, &name));
+  while (i < m->axes_count && !same(m->names[i], name))
+    i++;
+  if (i == m->axes_count)
+    return tt_error_new(TT_INVALID_ARGUMENT, "sharding: the mesh has no axis \"%.*s\"",
+                        name.size > 100 ? 100 : (int)name.size, name.text);
+  int64_t size = m->sizes[i];
+  if (take(at, ":")) {
+    TT_RETURN_IF_ERROR(expect(at, "("));
+    TT_RETURN_IF_ERROR(take_number(at, &before));
+    TT_RETURN_IF_ERROR(expect(at, ")"));
+    TT_RETURN_IF_ERROR(take_number(at, &size));
+    if (before < 1 || size < 1 || m->sizes[i] % (before * size) != 0)
+      return tt_error_new(TT_INVALID_ARGUMENT, "sharding: (%lld)%lld is no part of an axis of %lld",
+                          (long long)before, (long long)size, (long long)m->sizes[i]);
+  }
+  if (!listed(reader->axes, name))
+    return NULL;
+  if (*parts > reader->partitions / size)
+    return tt_error_new(TT_INVALID_ARGUMENT, "sharding: more parts than partitions");
+  int64_t stride = m->strides[i] * (m->sizes[i] / (before * size));
+  *parts *= size;
+  for (int64_t p = 0; p < reader->partitions; p++) {
+    int64_t place = m->places == NULL ? p : m->places[p];
+    index[p] = index[p] * size + place / stride % size;
+  }
+  return NULL;
+}
+
+/* `{"x", "y", ?}p1` */
+static tt_error *take_dim(const tt_cpu_sharding_reader *reader, const mesh *m, const char **at,
+                          int64_t *parts, int64_t *index) {
+  int64_t priority = 0;
+  TT_RETURN_IF_ERROR(expect(at, "{"));
+  for (bool first = true; !take(at, "}"); first = false) {
+    if (!first)
+      TT_RETURN_IF_ERROR(expect(at, ","));
+    if (!take(at, "?"))
+      TT_RETURN_IF_ERROR(take_axis(reader, m, at, parts, index));
+  }
+  return **at == 'p' ? (++*at, take_number(at, &priority)) : NULL;
+}
+
+tt_error *tt_cpu_sharding_read(const tt_cpu_sharding_reader *reader, int32_t rank,
+                               const char **text, tt_cpu_sharding *out_sharding) {
+  size_t dims = (size_t)rank, devices = (size_t)reader->partitions;
+  mesh m;
+  int64_t *parts = tt_arena_array(reader->arena, dims, sizeof *parts);
+  int64_t *index = tt_arena_array(reader->arena, dims * devices, sizeof *index);
+  if (parts == NULL || index == NULL)
+    return tt_error_no_memory(dims * devices * sizeof *index);
+  *out_sharding = (tt_cpu_sharding){rank, reader->partitions, parts, index};
+  for (size_t d = 0; d < dims; d++)
+    parts[d] = 1;
+  if (*text == NULL)
+    return NULL;
+  take(text, "#sdy.sharding");
+  TT_RETURN_IF_ERROR(expect(text, "<"));
+  TT_RETURN_IF_ERROR(find_mesh(reader, text, &m));
+  TT_RETURN_IF_ERROR(expect(text, ","));
+  TT_RETURN_IF_ERROR(expect(text, "["));
+  for (size_t d = 0; d < dims; d++) {
+    if (d > 0)
+      TT_RETURN_IF_ERROR(expect(text, ","));
+    TT_RETURN_IF_ERROR(take_dim(reader, &m, text, &parts[d], index + d * devices));
+  }
+  TT_RETURN_IF_ERROR(expect(text, "]"));
+  return skip_rest(text);
+}
+
+bool tt_cpu_sharding_next(const char **text, bool first) {
+  if (!first)
+    return take(text, ",");
+  take(text, "#sdy.sharding_per_value");
+  take(text, "<");
+  take(text, "[");
+  *text = skip(*text);
+  return **text != ']' && **text != '\0';
+}
+
+bool tt_cpu_sharding_equal(const tt_cpu_sharding *a, const tt_cpu_sharding *b) {
+  size_t rank = (size_t)a->rank, count = rank * (size_t)a->partitions;
+  return a->rank == b->rank && memcmp(a->parts, b->parts, rank * sizeof *a->parts) == 0 &&
+         memcmp(a->index, b->index, count * sizeof *a->index) == 0;
+}
+
+bool tt_cpu_sharding_divides(const tt_cpu_sharding *sharding) {
+  for (int32_t d = 0; d < sharding->rank; d++)
+    if (sharding->parts[d] > 1)
+      return true;
+  return false;
+}
