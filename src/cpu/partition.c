@@ -22,7 +22,10 @@ typedef struct partitioner {
   tt_arena *arena; /* the module's */
   int64_t partitions;
   int64_t channel;
-  tt_bytes values; /* divided *; a value's `number` is its place here, plus 1 */
+  tt_bytes values;          /* divided *; a value's `number` is its place here, plus 1 */
+  tt_cpu_sharding *results; /* of the results of @main; NULL: none is divided */
+  const bool *may_divide;
+  size_t may_divide_count;
 } partitioner;
 
 /* Places where new ops go: before `before`, NULL: at the end. */
@@ -378,6 +381,14 @@ static tt_error *walk(partitioner *p, tt_hlo_region *region, bool keep_return) {
 
 /* ---- @main ---- */
 
+static const char *param_sharding(const tt_hlo_func *func, uint32_t i) {
+  return func->params == NULL ? NULL : func->params[i].sharding;
+}
+
+static const char *result_sharding(const tt_hlo_func *func, uint32_t i) {
+  return func->result_shardings == NULL ? NULL : func->result_shardings[i];
+}
+
 /* An argument that comes in parts: its uses become those of a whole value. */
 static tt_error *divide_param(partitioner *p, tt_hlo_region *body, uint32_t i,
                               tt_hlo_value **wholes, const tt_cpu_sharding *sharding) {
@@ -405,7 +416,7 @@ static tt_error *divide_params(partitioner *p, tt_hlo_func *func) {
     return tt_error_no_memory(body->args_count * sizeof(tt_hlo_value *));
   for (uint32_t i = 0; i < body->args_count; i++) {
     tt_cpu_sharding sharding;
-    const char *text = func->params == NULL ? NULL : func->params[i].sharding;
+    const char *text = param_sharding(func, i);
     wholes[i] = &body->args[i];
     tt_error *err = read_whole(p, &body->args[i].type, text, &sharding);
     if (err == NULL && tt_cpu_sharding_divides(&sharding))
@@ -417,12 +428,25 @@ static tt_error *divide_params(partitioner *p, tt_hlo_func *func) {
   return NULL;
 }
 
+static bool may_stay_divided(const partitioner *p, uint32_t result) {
+  if (p->may_divide_count == 1)
+    return p->may_divide[0];
+  return result < p->may_divide_count && p->may_divide[result];
+}
+
 static tt_error *divide_return(partitioner *p, tt_hlo_func *func) {
   tt_hlo_op *end = func->body->last;
+  p->results = tt_arena_array(p->arena, end->operands_count, sizeof *p->results);
+  if (p->results == NULL)
+    return tt_error_no_memory(end->operands_count * sizeof *p->results);
   for (uint32_t i = 0; i < end->operands_count; i++) {
     tt_cpu_sharding sharding;
-    const char *text = func->result_shardings == NULL ? NULL : func->result_shardings[i];
+    const char *text = result_sharding(func, i);
     tt_error *err = read_whole(p, &end->operands[i]->type, text, &sharding);
+    const divided *d = divided_of(p, end->operands[i]);
+    if (text == NULL && d != NULL && may_stay_divided(p, i))
+      sharding = d->sharding;
+    p->results[i] = sharding;
     if (err == NULL)
       err = part_of(p, (spot){func->body, end}, end->operands[i], &sharding, &end->operands[i]);
     if (err != NULL)
@@ -469,17 +493,16 @@ static bool has_manual(const tt_hlo_region *region) {
 }
 
 /* A program that leaves the work to the compiler. */
-static tt_error *check_undivided(partitioner *p, const tt_hlo_func *main) {
-  const tt_hlo_op *end = main->body->last;
-  for (uint32_t i = 0; i < main->body->args_count + end->operands_count; i++) {
-    bool param = i < main->body->args_count;
-    uint32_t k = param ? i : i - main->body->args_count;
-    const char *text = param ? (main->params == NULL ? NULL : main->params[k].sharding)
-                       : main->result_shardings == NULL ? NULL
-                                                        : main->result_shardings[k];
-    const tt_hlo_type *type = param ? &main->body->args[k].type : &end->operands[k]->type;
+static tt_error *check_undivided(partitioner *p, const tt_hlo_func *func) {
+  uint32_t params = func->body->args_count;
+  const tt_hlo_op *end = func->body->last;
+  for (uint32_t i = 0; i < params + end->operands_count; i++) {
+    bool param = i < params;
+    uint32_t k = param ? i : i - params;
+    const tt_hlo_type *type = param ? &func->body->args[k].type : &end->operands[k]->type;
     tt_cpu_sharding sharding;
-    TT_RETURN_IF_ERROR(read_whole(p, type, text, &sharding));
+    TT_RETURN_IF_ERROR(
+        read_whole(p, type, param ? param_sharding(func, k) : result_sharding(func, k), &sharding));
     if (tt_cpu_sharding_divides(&sharding))
       return tt_error_new(TT_UNIMPLEMENTED,
                           "%s %u is divided among %lld devices, and the program does not say how "
@@ -490,31 +513,71 @@ static tt_error *check_undivided(partitioner *p, const tt_hlo_func *main) {
   return NULL;
 }
 
-tt_error *tt_cpu_partition_module(tt_hlo_module *module, int64_t replicas, int64_t partitions) {
+/* How arguments and results are divided, as XLA tells its clients: they read it in the program. */
+static tt_error *describe(partitioner *p, const tt_hlo_func *func, tt_bytes *text) {
+  const tt_hlo_op *end = func->body->last;
+  uint32_t params = func->body->args_count, results = end->operands_count;
+  tt_bytes_text(text, "mhlo.spmd_parameters_shardings = [");
+  for (uint32_t i = 0; i < params; i++) {
+    tt_cpu_sharding sharding;
+    TT_RETURN_IF_ERROR(
+        read_whole(p, &func->body->args[i].type, param_sharding(func, i), &sharding));
+    tt_bytes_text(text, i == 0 ? "\"" : ", \"");
+    tt_cpu_sharding_print(&sharding, text);
+    tt_bytes_char(text, '"');
+  }
+  tt_bytes_text(text, results == 1 ? "], mhlo.spmd_output_sharding = \""
+                                   : "], mhlo.spmd_output_sharding = \"{");
+  for (uint32_t i = 0; i < results; i++) {
+    tt_bytes_text(text, i == 0 ? "" : ", ");
+    if (p->results == NULL)
+      tt_bytes_text(text, "{replicated}");
+    else
+      tt_cpu_sharding_print(&p->results[i], text);
+  }
+  tt_bytes_text(text, results == 1 ? "\"" : "}\"");
+  p->module->divided = text->failed ? NULL : tt_arena_text(p->arena, text->data, text->size);
+  return p->module->divided == NULL ? tt_error_no_memory(text->size) : NULL;
+}
+
+static tt_error *divide_module(partitioner *p) {
+  tt_hlo_func *funcs = p->module->funcs;
+  TT_RETURN_IF_ERROR(divide_params(p, funcs));
+  for (tt_hlo_func *func = funcs; func != NULL; func = func->next)
+    TT_RETURN_IF_ERROR(walk(p, func->body, func == funcs));
+  TT_RETURN_IF_ERROR(divide_return(p, funcs));
+  drop_aliases(funcs);
+  return NULL;
+}
+
+tt_error *tt_cpu_partition_module(tt_hlo_module *module, int64_t replicas, int64_t partitions,
+                                  const bool *may_divide, size_t may_divide_count) {
   tt_error *err = NULL;
+  tt_bytes text = {0};
   partitioner p = {.module = module,
                    .arena = &module->arena,
                    .partitions = partitions,
-                   .channel = FIRST_CHANNEL};
+                   .channel = FIRST_CHANNEL,
+                   .may_divide = may_divide,
+                   .may_divide_count = may_divide_count};
   bool manual = false;
   for (tt_hlo_func *func = module->funcs; func != NULL; func = func->next) {
     clear_numbers(func->body);
     manual = manual || has_manual(func->body);
   }
-  if (!manual)
-    return partitions > 1 ? check_undivided(&p, module->funcs) : NULL;
   if (partitions > PARTITIONS_MAX)
-    return tt_error_new(TT_UNIMPLEMENTED, "sdy.manual_computation among more than %d devices",
-                        PARTITIONS_MAX);
-  if (replicas > 1)
+    return tt_error_new(TT_UNIMPLEMENTED, "a program of more than %d partitions", PARTITIONS_MAX);
+  if (manual && replicas > 1)
     return tt_error_new(TT_UNIMPLEMENTED, "sdy.manual_computation in a program of %lld replicas",
                         (long long)replicas);
-  TT_TRY(divide_params(&p, module->funcs));
-  for (tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
-    TT_TRY(walk(&p, func->body, func == module->funcs));
-  TT_TRY(divide_return(&p, module->funcs));
-  drop_aliases(module->funcs);
+  if (!manual && partitions > 1)
+    TT_TRY(check_undivided(&p, module->funcs));
+  if (manual)
+    TT_TRY(divide_module(&p));
+  if (partitions > 1)
+    TT_TRY(describe(&p, module->funcs, &text));
 out:
   tt_bytes_free(&p.values);
+  tt_bytes_free(&text);
   return err;
 }

@@ -298,3 +298,36 @@ bool tt_cpu_sharding_divides(const tt_cpu_sharding *sharding) {
       return true;
   return false;
 }
+
+/* Does device `a` have part `want`, as a number over all dims, the last fastest? */
+static bool has_part(const tt_cpu_sharding *s, int64_t a, int64_t want) {
+  for (int32_t d = s->rank; d-- > 0; want /= s->parts[d])
+    if (s->index[d * s->partitions + a] != want % s->parts[d])
+      return false;
+  return true;
+}
+
+/* Devices that have the same part stand along one more dim. */
+void tt_cpu_sharding_print(const tt_cpu_sharding *s, tt_bytes *out_text) {
+  int64_t parts = 1;
+  bool first = true;
+  if (!tt_cpu_sharding_divides(s)) {
+    tt_bytes_text(out_text, "{replicated}");
+    return;
+  }
+  tt_bytes_text(out_text, "{devices=[");
+  for (int32_t d = 0; d < s->rank; d++) {
+    tt_bytes_printf(out_text, d == 0 ? "%lld" : ",%lld", (long long)s->parts[d]);
+    parts *= s->parts[d];
+  }
+  if (parts < s->partitions)
+    tt_bytes_printf(out_text, ",%lld", (long long)(s->partitions / parts));
+  tt_bytes_char(out_text, ']');
+  for (int64_t k = 0; k < parts; k++)
+    for (int64_t device = 0; device < s->partitions; device++)
+      if (has_part(s, device, k)) {
+        tt_bytes_printf(out_text, first ? "%lld" : ",%lld", (long long)device);
+        first = false;
+      }
+  tt_bytes_text(out_text, parts < s->partitions ? " last_tile_dim_replicate}" : "}");
+}

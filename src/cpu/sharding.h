@@ -28,13 +28,17 @@ TT_NODISCARD tt_error *tt_cpu_sharding_read(const tt_cpu_sharding_reader *reader
 bool tt_cpu_sharding_next(const char **text, bool first);
 bool tt_cpu_sharding_equal(const tt_cpu_sharding *a, const tt_cpu_sharding *b);
 bool tt_cpu_sharding_divides(const tt_cpu_sharding *sharding);
+/* In XLA's words: `{devices=[2,1]0,1}`. */
+void tt_cpu_sharding_print(const tt_cpu_sharding *sharding, tt_bytes *out_text);
 
 /* Rewrites a module that divides its values among several devices by hand (sdy.manual_computation)
  * to what each device runs: @main takes and returns the parts that a device has, the bodies of
  * manual computations stand where those were, and what lies between them works on whole values, on
  * each device the same. UNIMPLEMENTED where a module without such computations wants its values
- * divided. The module must be verified, and be verified again. */
+ * divided. `may_divide`, of each result or one for all: a result of which the program does not say
+ * how it is divided may be left so. The module must be verified, and be verified again. */
 TT_NODISCARD tt_error *tt_cpu_partition_module(tt_hlo_module *module, int64_t replicas,
-                                               int64_t partitions);
+                                               int64_t partitions, const bool *may_divide,
+                                               size_t may_divide_count);
 
 #endif /* TT_CPU_SHARDING_H */

@@ -229,6 +229,7 @@ typedef struct tt_hlo_module {
   tt_hlo_func *funcs; /* the first is @main */
   tt_hlo_mesh *meshes;
   int64_t num_replicas, num_partitions;
+  const char *divided; /* further attributes as text, of what whole values it was made; or NULL */
 } tt_hlo_module;
 
 typedef struct tt_hlo_op_info {

@@ -214,7 +214,10 @@ tt_error *tt_hlo_module_print(tt_hlo_module *module, tt_bytes *out_text) {
   tt_hlo_print_int(out_text, module->num_partitions);
   tt_bytes_text(out_text, " : i32, mhlo.num_replicas = ");
   tt_hlo_print_int(out_text, module->num_replicas);
-  tt_bytes_text(out_text, " : i32} {");
+  tt_bytes_text(out_text, " : i32");
+  if (module->divided != NULL)
+    tt_bytes_printf(out_text, ", %s", module->divided);
+  tt_bytes_text(out_text, "} {");
   for (const tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
     TT_RETURN_IF_ERROR(print_func(out_text, func, func == module->funcs));
   tt_bytes_text(out_text, "\n}\n");

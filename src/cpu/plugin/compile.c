@@ -22,15 +22,16 @@ static tt_error *read_program(const char *code, size_t size, tt_hlo_module **out
   return tt_hlo_parse(code, size, out_module);
 }
 
-tt_error *tt_cpu_program_read(const char *code, size_t size, int64_t replicas, int64_t partitions,
+tt_error *tt_cpu_program_read(const char *code, size_t size, const tt_cpu_options *options,
                               tt_hlo_module **out_module) {
   tt_error *err = NULL;
   tt_hlo_module *module = NULL;
   *out_module = NULL;
   TT_TRY(read_program(code, size, &module));
   TT_TRY(tt_hlo_module_verify(module));
-  if (partitions > 1 || module->meshes != NULL) {
-    TT_TRY(tt_cpu_partition_module(module, replicas, partitions));
+  if (options->partitions > 1 || module->meshes != NULL) {
+    TT_TRY(tt_cpu_partition_module(module, options->replicas, options->partitions,
+                                   options->may_divide, options->may_divide_count));
     TT_TRY(tt_hlo_module_verify(module));
   }
   *out_module = module;
@@ -163,7 +164,7 @@ tt_error *tt_cpu_executable_new(const char *code, size_t code_size, const char *
   pthread_mutex_init(&e->lock, NULL);
   e->replicas = decoded->replicas;
   e->partitions = decoded->partitions;
-  TT_TRY(tt_cpu_program_read(code, code_size, e->replicas, e->partitions, &module));
+  TT_TRY(tt_cpu_program_read(code, code_size, decoded, &module));
   TT_TRY(tt_cpu_groups_check(module, e->replicas, e->partitions));
   TT_TRY(make_plan(&module, &e->plan));
   tt_bytes_append(&e->code, code, code_size);

@@ -103,13 +103,17 @@ tt_error *tt_cpu_executable_memory(PJRT_Executable_GetCompiledMemoryStats_Args *
 /* The plan's own module may not be printed: printing numbers its values, and runs read them. Called
  * with the lock held. */
 static tt_error *print_program(PJRT_Executable *e) {
+  tt_error *err = NULL;
   tt_hlo_module *module = NULL;
+  tt_cpu_options options = {0};
   if (e->optimized.size > 0)
     return NULL;
-  TT_RETURN_IF_ERROR(
-      tt_cpu_program_read(e->code.data, e->code.size, e->replicas, e->partitions, &module));
-  tt_error *err = tt_hlo_module_print(module, &e->optimized);
+  TT_TRY(tt_cpu_options_read(e->options.data, e->options.size, &options));
+  TT_TRY(tt_cpu_program_read(e->code.data, e->code.size, &options, &module));
+  TT_TRY(tt_hlo_module_print(module, &e->optimized));
+out:
   tt_hlo_module_free(module);
+  tt_cpu_options_free(&options);
   if (err != NULL)
     tt_bytes_free(&e->optimized);
   return err;

@@ -230,6 +230,10 @@ typedef struct tt_cpu_options {
   bool portable;
   int64_t *device_ids; /* [replicas * partitions], replica-major; NULL: none given */
   size_t device_ids_count;
+  /* Of each result, or one for all: may a result of which the program does not say how it is
+   * divided stay divided? */
+  bool *may_divide;
+  size_t may_divide_count;
 } tt_cpu_options;
 
 TT_NODISCARD tt_error *tt_cpu_options_read(const char *data, size_t size,
@@ -288,8 +292,9 @@ TT_NODISCARD tt_error *tt_cpu_executable_new(const char *code, size_t code_size,
                                              PJRT_Executable **out_executable);
 void tt_cpu_executable_release(PJRT_Executable *executable); /* NULL is allowed */
 /* The format "mlir". The module has been verified, and is what each device runs. */
-TT_NODISCARD tt_error *tt_cpu_program_read(const char *code, size_t size, int64_t replicas,
-                                           int64_t partitions, tt_hlo_module **out_module);
+TT_NODISCARD tt_error *tt_cpu_program_read(const char *code, size_t size,
+                                           const tt_cpu_options *options,
+                                           tt_hlo_module **out_module);
 TT_NODISCARD tt_error *tt_cpu_load_take(PJRT_Client *client, PJRT_Executable *executable,
                                         const tt_cpu_options *options,
                                         PJRT_LoadedExecutable **out_loaded);

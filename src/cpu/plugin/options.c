@@ -150,6 +150,20 @@ static tt_error *take_assignment(const assignment *a, tt_cpu_options *options) {
 
 /* ---- CompileOptionsProto ---- */
 
+/* Packed, or one by one: then the last stands for all, as one that comes alone does. */
+static tt_error *read_bools(const field *f, tt_cpu_options *options) {
+  size_t count = f->wire == WIRE_BYTES ? (size_t)(f->bytes.end - f->bytes.at) : 1;
+  bool *items = calloc(count + 1, sizeof *items);
+  if (items == NULL)
+    return tt_error_no_memory(count);
+  for (size_t i = 0; i < count; i++)
+    items[i] = f->wire == WIRE_BYTES ? f->bytes.at[i] != 0 : f->value != 0;
+  free(options->may_divide);
+  options->may_divide = items;
+  options->may_divide_count = count;
+  return NULL;
+}
+
 /* ExecutableBuildOptionsProto */
 static tt_error *read_build(reader r, tt_cpu_options *options, assignment *a) {
   field f;
@@ -164,6 +178,8 @@ static tt_error *read_build(reader r, tt_cpu_options *options, assignment *a) {
       options->replicas = (int64_t)f.value;
     else if (f.wire == WIRE_VARINT && f.number == 5)
       options->partitions = (int64_t)f.value;
+    else if (f.number == 12)
+      TT_RETURN_IF_ERROR(read_bools(&f, options));
     else if (f.wire == WIRE_BYTES && f.number == 9) {
       tt_bytes_free(&a->ids);
       *a = (assignment){0};
@@ -218,6 +234,9 @@ void tt_cpu_options_free(tt_cpu_options *options) {
   free(options->device_ids);
   options->device_ids = NULL;
   options->device_ids_count = 0;
+  free(options->may_divide);
+  options->may_divide = NULL;
+  options->may_divide_count = 0;
 }
 
 /* ---- writing ---- */
