@@ -21,7 +21,7 @@ tt_error *plan_of(const char *text, tt_cpu_plan **out_plan) {
 }
 
 tt_error *run_plan(const tt_cpu_plan *plan, const void *const *inputs, void *const *outputs) {
-  tt_cpu_call call = {inputs, outputs, 0, 0};
+  tt_cpu_call call = {.inputs = inputs, .outputs = outputs};
   return tt_cpu_plan_run(plan, &call);
 }
 

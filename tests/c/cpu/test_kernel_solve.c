@@ -175,12 +175,6 @@ TEST(cpu_kernel_solve, refuses) {
        "stablehlo.custom_call @Qr(%x) : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<9xf32>)\n"
        "return %r#0 : tensor<2x2xf32>",
        "tensor<2x2xf32>", "", 0},
-      {"groups",
-       "%x = stablehlo.constant dense<1.0> : tensor<2xf32>\n%r = "
-       "\"stablehlo.all_gather\"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> "
-       ": "
-       "tensor<1x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>\nreturn %r : tensor<4xf32>",
-       "tensor<4xf32>", "", 0},
       {"sizes",
        "%p = stablehlo.partition_id : tensor<ui32>\n%e = stablehlo.reshape %p : (tensor<ui32>) -> "
        "tensor<1xui32>\n%r = \"stablehlo.dynamic_iota\"(%e) <{iota_dimension = 0 : i64}> : "
@@ -190,6 +184,5 @@ TEST(cpu_kernel_solve, refuses) {
   };
   kernel_expect_refused(&refused[0], "custom_call @nobody");
   kernel_expect_refused(&refused[1], "@Qr is not implemented for these types");
-  kernel_expect_refused(&refused[2], "stablehlo.all_gather is not implemented for groups");
-  kernel_expect_refused(&refused[3], "only the run knows");
+  kernel_expect_refused(&refused[2], "only the run knows");
 }

@@ -49,8 +49,7 @@ TEST_WITHOUT_TORTURE(cpu_plugin_compile, options) {
   EXPECT_ERR(cpu_compile(&s, cpu_add_text(4, ""), &elsewhere, &e), TT_INVALID_ARGUMENT, "device 9");
   EXPECT_ERR(cpu_compile(&s, cpu_add_text(4, ""), &wide, &e), TT_INVALID_ARGUMENT,
              "4 replicas and partitions, but 2 devices");
-  EXPECT_ERR(cpu_compile(&s, cpu_add_text(4, ""), &partitioned, &e), TT_UNIMPLEMENTED,
-             "num_partitions is 2");
+  EXPECT_OK(cpu_compile(&s, cpu_add_text(4, ""), &partitioned, &e));
 out:
   tt_pj_executable_free(e);
   cpu_tear_down(&s);

@@ -1,0 +1,276 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "fleet.h"
+#include "test.h"
+
+#define SUM                                       \
+  "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n" \
+  "  %s = stablehlo.add %a, %b : tensor<f32>\n"   \
+  "  stablehlo.return %s : tensor<f32>\n})"
+/* No op that a fast path knows. */
+#define ODD_SUM                                      \
+  "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"    \
+  "  %t = stablehlo.negate %a : tensor<f32>\n"       \
+  "  %s = stablehlo.subtract %b, %t : tensor<f32>\n" \
+  "  stablehlo.return %s : tensor<f32>\n})"
+#define MAIN(in, out, body)                                                                     \
+  "func.func @main(%x: tensor<" in ">) -> tensor<" out "> {\n" body "\nreturn %0 : tensor<" out \
+  ">\n}\n"
+#define CHANNEL(n) "channel_handle = #stablehlo.channel_handle<handle = " #n ", type = 1>"
+#define GROUPS(list, type) "replica_groups = dense<" list "> : tensor<" type "xi64>"
+#define GLOBAL "use_global_device_ids"
+
+/* Element i of device d is 100 d + i at first. */
+typedef struct row {
+  const char *name;
+  int64_t replicas, partitions;
+  const char *text;
+  int count;        /* of results that are looked at */
+  float want[4][8]; /* of the first devices */
+} row;
+
+static const row rows[] = {
+    {"all_reduce of replicas",
+     2,
+     2,
+     MAIN("2xf32", "2xf32",
+          "%0 = \"stablehlo.all_reduce\"(%x) " SUM
+          " {" GROUPS("[[0, 1]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>"),
+     2,
+     {{200, 202}, {400, 402}, {200, 202}, {400, 402}}},
+    {"all_reduce of replicas and partitions",
+     2,
+     2,
+     MAIN("2xf32", "2xf32",
+          "%0 = \"stablehlo.all_reduce\"(%x) " SUM
+          " {" GROUPS("[[0], [1]]", "2x1") ", " CHANNEL(1) "} : (tensor<2xf32>) -> tensor<2xf32>"),
+     2,
+     {{100, 102}, {100, 102}, {500, 502}, {500, 502}}},
+    {"all_reduce by flattened ids",
+     2,
+     2,
+     MAIN("2xf32", "2xf32",
+          "%0 = \"stablehlo.all_reduce\"(%x) " ODD_SUM " {" GROUPS(
+              "[[0, 3], [2, 1]]", "2x2") ", " CHANNEL(1) ", " GLOBAL
+                                                         "} : (tensor<2xf32>) -> tensor<2xf32>"),
+     2,
+     {{300, 302}, {300, 302}, {300, 302}, {300, 302}}},
+    {"all_reduce of all, in groups of different sizes",
+     3,
+     1,
+     MAIN("2xf32", "2xf32",
+          "%0 = \"stablehlo.all_reduce\"(%x) " SUM
+          " {" GROUPS("[[0, 2], [1, -1]]", "2x2") "} : (tensor<2xf32>) -> tensor<2xf32>"),
+     2,
+     {{200, 202}, {100, 101}, {200, 202}}},
+    {"all_gather",
+     2,
+     1,
+     MAIN("2x2xf32", "2x4xf32",
+          "%0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 1 : i64, " GROUPS(
+              "[[1, 0]]", "1x2") "} : (tensor<2x2xf32>) -> tensor<2x4xf32>"),
+     8,
+     {{100, 101, 0, 1, 102, 103, 2, 3}, {100, 101, 0, 1, 102, 103, 2, 3}}},
+    {"reduce_scatter",
+     2,
+     1,
+     MAIN("2x2xf32", "2x1xf32",
+          "%0 = \"stablehlo.reduce_scatter\"(%x) " SUM " {scatter_dimension = 1 : i64, " GROUPS(
+              "[[0, 1]]", "1x2") "} : (tensor<2x2xf32>) -> tensor<2x1xf32>"),
+     2,
+     {{100, 104}, {102, 106}}},
+    {"all_to_all of partitions",
+     1,
+     2,
+     MAIN("2x4xf32", "4x2xf32",
+          "%0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 1 : i64, concat_dimension = 0 : "
+          "i64, split_count = 2 : i64, " GROUPS(
+              "[[0, 1]]", "1x2") ", " CHANNEL(1) "} : (tensor<2x4xf32>) -> tensor<4x2xf32>"),
+     8,
+     {{0, 1, 4, 5, 100, 101, 104, 105}, {2, 3, 6, 7, 102, 103, 106, 107}}},
+    {"collective_permute of replicas",
+     2,
+     2,
+     MAIN("2xf32", "2xf32",
+          "%0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1]]> : "
+          "tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>"),
+     2,
+     {{0, 0}, {0, 0}, {0, 1}, {100, 101}}},
+    {"collective_permute of partitions",
+     2,
+     2,
+     MAIN("2xf32", "2xf32",
+          "%0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1], [1, "
+          "0]]> : tensor<2x2xi64>, " CHANNEL(1) "} : (tensor<2xf32>) -> tensor<2xf32>"),
+     2,
+     {{100, 101}, {0, 1}, {300, 301}, {200, 201}}},
+    {"collective_broadcast",
+     3,
+     1,
+     MAIN("2xf32", "2xf32",
+          "%0 = \"stablehlo.collective_broadcast\"(%x) {" GROUPS(
+              "[[2, 0]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>"),
+     2,
+     {{200, 201}, {0, 0}, {200, 201}}},
+    {"in a loop",
+     2,
+     1,
+     MAIN("2xf32", "2xf32",
+          "%c = stablehlo.constant dense<0> : tensor<i32>\n"
+          "%n = stablehlo.constant dense<3> : tensor<i32>\n"
+          "%o = stablehlo.constant dense<1> : tensor<i32>\n"
+          "%r:2 = stablehlo.while(%i = %c, %v = %x) : tensor<i32>, tensor<2xf32> cond {\n"
+          "  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+          "  stablehlo.return %p : tensor<i1>\n} do {\n"
+          "  %w = \"stablehlo.all_reduce\"(%v) " SUM " {" GROUPS(
+              "[[0, 1]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>\n"
+                                 "  %j = stablehlo.add %i, %o : tensor<i32>\n"
+                                 "  stablehlo.return %j, %w : tensor<i32>, tensor<2xf32>\n}\n"
+                                 "%0 = stablehlo.negate %r#1 : tensor<2xf32>"),
+     2,
+     {{-400, -408}, {-400, -408}}},
+    {"in branches of the same channel",
+     2,
+     1,
+     MAIN("2xf32", "2xf32",
+          "%i = stablehlo.replica_id : tensor<ui32>\n"
+          "%q = stablehlo.convert %i : (tensor<ui32>) -> tensor<i32>\n"
+          "%0 = \"stablehlo.case\"(%q) ({\n"
+          "  %w = \"stablehlo.all_reduce\"(%x) " SUM " {" GROUPS(
+              "[[0, 1]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>\n"
+                                 "  stablehlo.return %w : tensor<2xf32>\n}, {\n"
+                                 "  %u = stablehlo.negate %x : tensor<2xf32>\n"
+                                 "  %w = \"stablehlo.all_reduce\"(%u) " SUM " {" GROUPS(
+                                     "[[0, 1]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>\n"
+                                                        "  stablehlo.return %w : tensor<2xf32>\n}) "
+                                                        ": (tensor<i32>) -> tensor<2xf32>"),
+     2,
+     {{-100, -100}, {-100, -100}}},
+};
+
+static void fill(fleet *f) {
+  for (int d = 0; d < FLEET_MAX; d++)
+    for (int i = 0; i < FLEET_FLOATS; i++)
+      f->in[d][i] = (float)(100 * d + i);
+}
+
+TEST_WITHOUT_TORTURE(cpu_collective, values) {
+  for (size_t i = 0; i < TT_COUNT(rows); i++) {
+    const row *r = &rows[i];
+    fleet f = {.text = r->text, .replicas = r->replicas, .partitions = r->partitions};
+    fill(&f);
+    tt_test_ok(__FILE__, __LINE__, r->name, fleet_run(&f));
+    for (int d = 0; d < r->replicas * r->partitions; d++) {
+      tt_test_ok(__FILE__, __LINE__, r->name, tt_error_copy(f.errors[d]));
+      for (int k = 0; k < r->count; k++)
+        tt_test_double(__FILE__, __LINE__, r->name, (double)f.out[d][k], (double)r->want[d][k], 0);
+    }
+    fleet_free(&f);
+  }
+}
+
+/* Programs whose groups do not fit the devices. */
+TEST_WITHOUT_TORTURE(cpu_collective, groups_are_checked) {
+  static const struct {
+    int64_t replicas, partitions;
+    const char *groups, *part;
+  } bad[] = {
+      {2, 1, "[[0, 2]]", "names device 2 of 2"},
+      {3, 1, "[[0, 1]]", "replica 2, partition 0 is in no group"},
+      {1, 1, "[[0, 1]]", "names device 1 of 1"},
+  };
+  for (size_t i = 0; i < TT_COUNT(bad); i++) {
+    char text[1024];
+    snprintf(text, sizeof text, "%s%s%s",
+             "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+             "%0 = \"stablehlo.all_reduce\"(%x) " SUM " {replica_groups = dense<",
+             bad[i].groups,
+             "> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>\n"
+             "return %0 : tensor<2xf32>\n}\n");
+    fleet f = {.text = text, .replicas = bad[i].replicas, .partitions = bad[i].partitions};
+    EXPECT_ERR(fleet_run(&f), TT_INVALID_ARGUMENT, bad[i].part);
+    fleet_free(&f);
+  }
+}
+
+/* ---- meetings that do not come about ---- */
+
+#define REDUCE(channel)                            \
+  "\"stablehlo.all_reduce\"(%x) " SUM " {" GROUPS( \
+      "[[0, 1]]", "1x2") ", " CHANNEL(channel) ", " GLOBAL "} : (tensor<2xf32>) -> tensor<2xf32>"
+#define BRANCHES(first, second)                                      \
+  MAIN("2xf32", "2xf32",                                             \
+       "%i = stablehlo.replica_id : tensor<ui32>\n"                  \
+       "%q = stablehlo.convert %i : (tensor<ui32>) -> tensor<i32>\n" \
+       "%0 = \"stablehlo.case\"(%q) ({\n  %w = " first               \
+       "\n  stablehlo.return %w : tensor<2xf32>\n}, {\n"             \
+       "  %w = " second                                              \
+       "\n  stablehlo.return %w : tensor<2xf32>\n}) : (tensor<i32>) -> tensor<2xf32>")
+
+TEST_WITHOUT_TORTURE(cpu_collective, nobody_waits_for_ever) {
+  static const struct {
+    const char *text, *part;
+    tt_code code;
+    int64_t wait_ns;
+    bool absent;
+  } bad[] = {
+      {BRANCHES(REDUCE(1), "stablehlo.negate %x : tensor<2xf32>"), "its run has ended",
+       TT_FAILED_PRECONDITION, 0, false},
+      {BRANCHES(REDUCE(1), REDUCE(2)), "it waits at another operation", TT_FAILED_PRECONDITION, 0,
+       false},
+      {MAIN("2xf32", "2xf32", "%0 = " REDUCE(1)), "the time for it is over", TT_DEADLINE_EXCEEDED,
+       20000000, true},
+      {BRANCHES(REDUCE(1),
+                "\"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, "
+                "1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>"),
+       "it waits at another operation", TT_FAILED_PRECONDITION, 0, false},
+  };
+  for (size_t i = 0; i < TT_COUNT(bad); i++) {
+    fleet f = {.text = bad[i].text, .replicas = 2, .partitions = 1, .wait_ns = bad[i].wait_ns};
+    f.absent[1] = bad[i].absent;
+    EXPECT_OK(fleet_run(&f));
+    EXPECT_ERR(tt_error_copy(f.errors[0]), bad[i].code, bad[i].part);
+    fleet_free(&f);
+  }
+}
+
+TEST_WITHOUT_TORTURE(cpu_collective, different_operations_do_not_meet) {
+  fleet f = {
+      .text = BRANCHES(
+          REDUCE(1), "\"stablehlo.all_gather\"(%y) {all_gather_dim = 0 : i64, " GROUPS(
+                         "[[0, 1]]", "1x2") ", " CHANNEL(1) ", " GLOBAL
+                                                            "} : (tensor<1xf32>) -> tensor<2xf32>"),
+      .replicas = 2,
+      .partitions = 1};
+  char text[2048];
+  const char *body = strchr(f.text, '{') + 2;
+  snprintf(text, sizeof text, "%.*s%s%s", (int)(body - f.text), f.text,
+           "%y = stablehlo.slice %x [0:1] : (tensor<2xf32>) -> tensor<1xf32>\n", body);
+  f.text = text;
+  EXPECT_OK(fleet_run(&f));
+  for (int d = 0; d < 2; d++)
+    EXPECT_ERR(tt_error_copy(f.errors[d]), TT_INVALID_ARGUMENT, "meet at different operations");
+  fleet_free(&f);
+}
+
+/* A member whose run fails ends the others' with its own error. */
+TEST_WITHOUT_TORTURE(cpu_collective, failure_reaches_all) {
+  fleet f = {.text = MAIN("2xf32", "2xf32", "%0 = " REDUCE(1)), .replicas = 2, .partitions = 1};
+  tt_cpu_team *team = NULL;
+  tt_cpu_meeting *meeting = NULL;
+  const tt_cpu_post *posts = NULL;
+  const int64_t members[] = {0, 1};
+  tt_hlo_module *module = NULL;
+  tt_error *why = tt_error_new(TT_RESOURCE_EXHAUSTED, "no memory for it");
+  REQUIRE_OK(tt_hlo_parse(f.text, strlen(f.text), &module));
+  REQUIRE_OK(tt_cpu_team_new(2, 1, INT64_C(60000000000), &team));
+  tt_cpu_team_leave(team, 1, why);
+  EXPECT_ERR(tt_cpu_team_meet(team, module->funcs->body->first, members, 2, 0, (tt_cpu_post){0},
+                              &meeting, &posts),
+             TT_RESOURCE_EXHAUSTED, "replica 1, partition 0 failed: no memory for it");
+out:
+  tt_cpu_team_release(team);
+  tt_hlo_module_free(module);
+  tt_error_free(why);
+}
