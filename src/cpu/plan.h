@@ -41,12 +41,16 @@ int64_t tt_cpu_plan_scratch(const tt_cpu_plan *plan); /* bytes that a run alloca
 /* One run. `inputs` and `outputs` have an address for each slot, 64-byte aligned; that of a slot
  * without bytes is not looked at. An output may be the very address of the donated parameter that
  * its slot's `alias` names; otherwise nothing overlaps. */
-typedef struct tt_cpu_team tt_cpu_team; /* team.h */
+typedef struct tt_cpu_team tt_cpu_team;       /* team.h */
+typedef struct tt_cpu_context tt_cpu_context; /* foreign.h */
 typedef struct tt_cpu_call {
   const void *const *inputs;
   void *const *outputs;
   int64_t replica, partition;
-  tt_cpu_team *team; /* the devices that run it together; NULL: this one is alone */
+  tt_cpu_team *team;             /* the devices that run it together; NULL: this one is alone */
+  const tt_cpu_context *context; /* for foreign handlers; may be NULL */
+  int64_t run_id;
+  int32_t device;
 } tt_cpu_call;
 
 /* Returns when the outputs are written. On error their content is unspecified. */

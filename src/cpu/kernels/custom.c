@@ -1,6 +1,7 @@
 /* Custom calls: which there are, and what their operands and results must be. JAX's names for
  * LAPACK (lapack_sgetrf_ffi) are those of the routines with the dtype's letter. Layouts say how a
  * handler would get its arrays; here all are row-major, so nothing looks at them. */
+#include "cpu/foreign.h"
 #include "cpu/kernels/custom.h"
 
 #include <ctype.h>
@@ -157,6 +158,8 @@ static bool types_fit(const tt_cpu_target *target, const tt_hlo_op *op) {
 
 tt_error *tt_cpu_check_custom_call(const tt_hlo_op *op) {
   const tt_cpu_target *target = find_target(op);
+  if (target == NULL && tt_cpu_foreign_find(name_of(op)) != NULL)
+    return tt_cpu_foreign_check(op);
   if (target == NULL)
     return tt_error_new(TT_UNIMPLEMENTED, "stablehlo.custom_call @%s is not implemented%s%s",
                         name_of(op), first_type(op) == NULL ? "" : " for ",
@@ -217,5 +220,7 @@ static tt_error *run_stack(const tt_cpu_target *target, const tt_cpu_args *args)
 
 tt_error *tt_cpu_kernel_custom_call(const tt_cpu_args *args) {
   const tt_cpu_target *target = find_target(args->op);
+  if (target == NULL)
+    return tt_cpu_foreign_call(args);
   return target->run_all != NULL ? target->run_all(args) : run_stack(target, args);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cpu/plugin/internal.h"
+#include "cpu/plugin/ffi.h"
 #include "cpu/plugin/layouts.h"
 
 /* The only symbol that leaves the library. */

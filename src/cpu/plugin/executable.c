@@ -197,18 +197,3 @@ tt_error *tt_cpu_loaded_assignment(PJRT_LoadedExecutable_GetDeviceAssignment_Arg
   args->serialized_device_assignment_deleter = free_assignment;
   return NULL;
 }
-
-/* ---- contexts ---- */
-
-/* There is nothing to keep in one, so that all are the same. */
-static char context;
-
-tt_error *tt_cpu_context_create(PJRT_ExecuteContext_Create_Args *args) {
-  args->context = (PJRT_ExecuteContext *)(void *)&context;
-  return NULL;
-}
-
-tt_error *tt_cpu_context_destroy(PJRT_ExecuteContext_Destroy_Args *args) {
-  (void)args;
-  return NULL;
-}

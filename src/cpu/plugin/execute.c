@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/foreign.h"
 #include "cpu/plugin/internal.h"
 
 /* One run on one device. The arrays stand behind the struct. */
@@ -10,8 +11,10 @@ typedef struct run {
   tt_cpu_task task;
   PJRT_Executable *executable;
   PJRT_Device *device;
-  int64_t member;      /* replica * partitions + partition */
-  tt_cpu_team *team;   /* NULL: this device is alone */
+  int64_t member;    /* replica * partitions + partition */
+  tt_cpu_team *team; /* NULL: this device is alone */
+  tt_cpu_context *context;
+  int64_t id;
   size_t held, made;   /* arguments held and outputs made so far */
   PJRT_Buffer **args;  /* [params_count], each held */
   PJRT_Buffer **outs;  /* [results_count], each held besides by its handle */
@@ -194,7 +197,10 @@ static tt_error *run_plan(run *r) {
                       .outputs = r->outputs,
                       .replica = r->member / e->partitions,
                       .partition = r->member % e->partitions,
-                      .team = r->team};
+                      .team = r->team,
+                      .context = r->context,
+                      .run_id = r->id,
+                      .device = (int32_t)r->device->description->id};
   return tt_cpu_plan_run(e->plan, &call);
 }
 
@@ -204,6 +210,7 @@ static tt_error *run_task(tt_cpu_task *task) {
   if (r->team != NULL)
     tt_cpu_team_leave(r->team, r->member, err);
   tt_cpu_team_release(r->team);
+  tt_cpu_context_release(r->context);
   let_go(r);
   for (size_t i = 0; i < r->executable->results_count; i++)
     tt_cpu_buffer_drop(r->outs[i]);
@@ -266,6 +273,16 @@ static bool all_ready(const launch *l) {
   return true;
 }
 
+static tt_cpu_context *context_of(const launch *l) {
+  return l->options == NULL || !TT_CPU_HAS(l->options, context)
+             ? NULL
+             : (tt_cpu_context *)(void *)l->options->context;
+}
+
+static int64_t id_of(const launch *l) {
+  return l->options == NULL || !TT_CPU_HAS(l->options, launch_id) ? 0 : l->options->launch_id;
+}
+
 static bool fits_here(const launch *l) {
   return (l->executable->quick || l->device->client->synchronous) &&
          tt_cpu_queue_idle(&l->device->queue) && run_size(l->executable) <= STACK;
@@ -274,6 +291,8 @@ static bool fits_here(const launch *l) {
 static tt_error *launch_here(const launch *l) {
   _Alignas(run) char memory[STACK];
   run *r = lay_out(memory, l->executable, l->device, l->member);
+  r->context = context_of(l);
+  r->id = id_of(l);
   TT_RETURN_IF_ERROR(prepare(r, l->args, l->options, &tt_cpu_event_done));
   return run_here(r, l->outputs, l->out_done);
 }
@@ -294,6 +313,8 @@ static tt_error *prepare_queued(const launch *l, run **out_run) {
     TT_TRY(prepare(r, l->args, l->options, done));
     r->task.run = run_task;
     r->task.done = done;
+    r->context = tt_cpu_context_retain(context_of(l));
+    r->id = id_of(l);
     r->team = l->team == NULL ? NULL : tt_cpu_team_retain(l->team);
     atomic_fetch_add_explicit(&l->executable->refs, 1, memory_order_relaxed);
     *out_run = r;
@@ -309,6 +330,7 @@ static void cancel(run *r) {
   undo(r);
   tt_cpu_event_release(r->task.done);
   tt_cpu_team_release(r->team);
+  tt_cpu_context_release(r->context);
   tt_cpu_executable_release(r->executable);
   free(r);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/plugin/ffi.h"
 #include "cpu/plugin/internal.h"
 
 struct tt_cpu_layout {
@@ -124,7 +125,7 @@ static PJRT_Error *parameters(tt_cpu_layout_executable_args *args) {
 }
 
 tt_cpu_layouts_extension tt_cpu_layouts = {
-    .base = {sizeof(tt_cpu_layouts_extension), PJRT_Extension_Type_Layouts, NULL},
+    .base = {sizeof(tt_cpu_layouts_extension), PJRT_Extension_Type_Layouts, &tt_cpu_ffi.base},
     .destroy = destroy,
     .serialize = serialize,
     .client_default = default_layout,
