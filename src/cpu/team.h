@@ -10,6 +10,7 @@
 #ifndef TT_CPU_TEAM_H
 #define TT_CPU_TEAM_H
 
+#include "cpu/exchange.h"
 #include "cpu/plan.h"
 
 #ifdef __cplusplus
@@ -20,6 +21,10 @@ extern "C" {
  * one wait. The caller has one reference. Thread-safe, as are all functions below. */
 TT_NODISCARD tt_error *tt_cpu_team_new(int64_t replicas, int64_t partitions, int64_t wait_ns,
                                        tt_cpu_team **out_team);
+/* Says that some members are in other processes, before any runs. `processes` of each member is
+ * copied; `devices` is a hash of where they are. The exchange is borrowed. */
+TT_NODISCARD tt_error *tt_cpu_team_spread(tt_cpu_team *team, tt_cpu_exchange *exchange,
+                                          const int32_t *processes, int32_t own, uint64_t devices);
 tt_cpu_team *tt_cpu_team_retain(tt_cpu_team *team);
 void tt_cpu_team_release(tt_cpu_team *team); /* NULL is allowed */
 int64_t tt_cpu_team_replicas(const tt_cpu_team *team);
@@ -30,7 +35,7 @@ void tt_cpu_team_leave(tt_cpu_team *team, int64_t member, const tt_error *err);
 /* What a member brings to an operation. */
 typedef struct tt_cpu_post {
   const void *const *in; /* as in tt_cpu_args */
-  void *const *out;
+  void *const *out;      /* NULL of a member in another process */
 } tt_cpu_post;
 
 typedef struct tt_cpu_meeting tt_cpu_meeting;

@@ -115,17 +115,22 @@ static tt_error *fold_range(const fold *f, int64_t at, int64_t count, char *to) 
   return NULL;
 }
 
-/* Each folds one range of the elements, and gives it to all. */
+/* Each folds one range of the elements, and gives it to all; where some are in other processes,
+ * each folds all for itself. */
 static tt_error *reduce_share(const visit *v, uint32_t operand) {
   fold f = fold_of(v, operand);
   int64_t count = tt_cpu_count(&v->args->op->results[operand].type);
-  int64_t share = ((count + v->count - 1) / v->count + 15) & ~(int64_t)15;
-  int64_t begin = share * v->position, end = begin + share < count ? begin + share : count;
+  bool apart = false;
+  for (int64_t m = 0; m < v->count; m++)
+    apart = apart || v->posts[m].out == NULL;
+  int64_t share = apart ? count : ((count + v->count - 1) / v->count + 15) & ~(int64_t)15;
+  int64_t begin = apart ? 0 : share * v->position;
+  int64_t end = begin + share < count ? begin + share : count;
   if (begin >= end)
     return NULL;
   char *own = (char *)v->args->out[operand] + begin * f.to_bytes;
   TT_RETURN_IF_ERROR(fold_range(&f, begin, end - begin, own));
-  for (int64_t m = 0; m < v->count; m++)
+  for (int64_t m = 0; m < v->count && !apart; m++)
     if (m != v->position)
       memcpy((char *)v->posts[m].out[operand] + begin * f.to_bytes, own,
              (size_t)((end - begin) * f.to_bytes));

@@ -1,13 +1,13 @@
 /* Custom calls: which there are, and what their operands and results must be. JAX's names for
  * LAPACK (lapack_sgetrf_ffi) are those of the routines with the dtype's letter. Layouts say how a
  * handler would get its arrays; here all are row-major, so nothing looks at them. */
-#include "cpu/foreign.h"
 #include "cpu/kernels/custom.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/foreign.h"
 #include "cpu/kernels.h"
 
 static tt_error *run_copy(const tt_cpu_args *args) {

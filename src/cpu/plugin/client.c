@@ -7,7 +7,14 @@
 #include "cpu/memory.h"
 #include "cpu/plugin/internal.h"
 
-enum { DEVICES_MAX = 1024, QUEUE_BOUND = 256, MEETING_MS = 600000, MEETING_MS_MAX = 1000000000 };
+enum {
+  DEVICES_MAX = TT_CPU_DEVICES_MAX,
+  NODES_MAX = 1024,
+  CREATE_MS = 300000,
+  QUEUE_BOUND = 256,
+  MEETING_MS = 600000,
+  MEETING_MS_MAX = 1000000000
+};
 
 const char *const tt_cpu_kind_names[TT_CPU_KIND_COUNT] = {"device", "pinned_host", "unpinned_host"};
 
@@ -35,7 +42,7 @@ tt_error *tt_cpu_plugin_attributes(PJRT_Plugin_Attributes_Args *args) {
 /* ---- create options ---- */
 
 typedef struct settings {
-  int64_t device_count, node_id, num_nodes, inflight, memory_limit, meeting_ms;
+  int64_t device_count, node_id, num_nodes, inflight, memory_limit, meeting_ms, create_ms;
   bool asynchronous;
 } settings;
 
@@ -50,10 +57,11 @@ static const struct option {
   {name, PJRT_NamedValue_kInt64, (int)offsetof(settings, field), least, most}
     INT("cpu_device_count", device_count, 1, DEVICES_MAX),
     INT("node_id", node_id, 0, INT32_MAX),
-    INT("num_nodes", num_nodes, 1, INT32_MAX),
+    INT("num_nodes", num_nodes, 1, NODES_MAX),
     INT("max_inflight_computations_per_device", inflight, 1, INT32_MAX),
     INT("memory_limit", memory_limit, 0, INT64_MAX),
     {"lapack", PJRT_NamedValue_kString, -1, 0, 0},
+    INT("create_timeout_ms", create_ms, 1, MEETING_MS_MAX),
     INT("collective_timeout_ms", meeting_ms, 1, MEETING_MS_MAX),
     {"asynchronous", PJRT_NamedValue_kBool, (int)offsetof(settings, asynchronous), 0, 1},
     {"premapped_buffer_size", PJRT_NamedValue_kInt64, -1, INT64_MIN, INT64_MAX},
@@ -126,17 +134,16 @@ static tt_error *read_settings(const PJRT_NamedValue *values, size_t count, sett
                   .inflight = QUEUE_BOUND,
                   .memory_limit = -1,
                   .meeting_ms = MEETING_MS,
+                  .create_ms = CREATE_MS,
                   .asynchronous = true};
   TT_RETURN_IF_ERROR(read_environment(s));
   if (count > 0)
     TT_CPU_GIVEN(values);
   for (size_t i = 0; i < count; i++)
     TT_RETURN_IF_ERROR(read_option(&values[i], s));
-  if (s->num_nodes > 1)
-    return tt_error_new(TT_UNIMPLEMENTED,
-                        "create option num_nodes: %lld processes: this plugin has devices of one "
-                        "process only",
-                        (long long)s->num_nodes);
+  if (s->node_id >= s->num_nodes)
+    return tt_error_new(TT_INVALID_ARGUMENT, "create options: node_id %lld of num_nodes %lld",
+                        (long long)s->node_id, (long long)s->num_nodes);
   return NULL;
 }
 
@@ -147,6 +154,7 @@ static void free_client(PJRT_Client *client) {
     return;
   for (size_t i = 0; client->devices != NULL && i < client->count; i++)
     tt_cpu_queue_close(&client->devices[i].queue);
+  tt_cpu_exchange_free(client->exchange);
   pthread_mutex_destroy(&client->launch);
   free(client->topology);
   free(client->list);
@@ -155,44 +163,94 @@ static void free_client(PJRT_Client *client) {
   free(client);
 }
 
+static void init_memories(PJRT_Client *client, PJRT_Device *device) {
+  size_t before = (size_t)(device - client->devices) - client->first;
+  for (size_t k = 0; k < TT_CPU_KIND_COUNT; k++) {
+    PJRT_Memory *memory = &device->memories[k];
+    *memory = (PJRT_Memory){.device = device,
+                            .kind = (tt_cpu_kind)k,
+                            .id = (int)(device->description->id * TT_CPU_KIND_COUNT + (int)k)};
+    snprintf(memory->name, sizeof memory->name, "CpuMemory(id=%d, kind=%s)", memory->id,
+             tt_cpu_kind_names[k]);
+    device->memory_list[k] = memory;
+    client->memory_list[before * TT_CPU_KIND_COUNT + k] = memory;
+  }
+}
+
 static void init_device(PJRT_Client *client, size_t index, size_t bound) {
   PJRT_Device *device = &client->devices[index];
   *device = (PJRT_Device){.client = client, .description = client->topology->list[index]};
   device->self = device;
   tt_cpu_queue_init(&device->queue, bound);
   client->list[index] = device;
-  for (size_t k = 0; k < TT_CPU_KIND_COUNT; k++) {
-    PJRT_Memory *memory = &device->memories[k];
-    *memory = (PJRT_Memory){
-        .device = device, .kind = (tt_cpu_kind)k, .id = (int)(index * TT_CPU_KIND_COUNT + k)};
-    snprintf(memory->name, sizeof memory->name, "CpuMemory(id=%d, kind=%s)", memory->id,
-             tt_cpu_kind_names[k]);
-    device->memory_list[k] = memory;
-    client->memory_list[memory->id] = memory;
-  }
+  if (tt_cpu_device_is_local(device))
+    init_memories(client, device);
 }
 
-static tt_error *new_client(const settings *s, PJRT_Client **out_client) {
-  tt_error *err = NULL;
-  size_t count = (size_t)s->device_count;
-  PJRT_Client *client = calloc(1, sizeof *client);
-  *out_client = NULL;
-  if (client == NULL)
-    TT_TRY(tt_error_no_memory(sizeof *client));
-  client->synchronous = !s->asynchronous;
-  client->meeting_ns = s->meeting_ms * 1000000;
-  pthread_mutex_init(&client->launch, NULL);
-  TT_TRY(tt_cpu_topology_new(count, &client->topology));
+/* Devices are numbered process by process. */
+static tt_error *describe_devices(PJRT_Client *client, const int64_t *counts, int64_t processes) {
+  size_t count = 0, at = 0;
+  for (int64_t i = 0; i < processes; i++)
+    count += (size_t)counts[i];
+  TT_RETURN_IF_ERROR(tt_cpu_topology_new(count, &client->topology));
+  for (int64_t i = 0; i < processes; i++) {
+    client->first = i == client->process ? at : client->first;
+    for (int64_t k = 0; k < counts[i]; k++, at++) {
+      PJRT_DeviceDescription *d = client->topology->list[at];
+      d->process = (int)i;
+      snprintf(d->debug, sizeof d->debug, TT_CPU_PLATFORM ":%d (process %d, " TT_CPU_VERSION ")",
+               d->id, d->process);
+    }
+  }
+  client->local = (size_t)counts[client->process];
+  return NULL;
+}
+
+static tt_error *find_processes(const PJRT_Client_Create_Args *args, const settings *s,
+                                PJRT_Client *client, int64_t *counts) {
+  const char *host = getenv("TT_CPU_ADDRESS");
+  tt_cpu_processes p = {s->node_id, s->num_nodes, s->device_count, s->create_ms};
+  TT_RETURN_IF_ERROR(tt_cpu_exchange_new(
+      p.own, p.count, host == NULL || host[0] == '\0' ? "127.0.0.1" : host, &client->exchange));
+  return tt_cpu_processes_meet(args, client->exchange, &p, counts);
+}
+
+static tt_error *fill_client(const settings *s, PJRT_Client *client) {
+  size_t count = client->topology->count;
   client->list = calloc(count, sizeof(PJRT_Device *));
-  client->memory_list = calloc(count * TT_CPU_KIND_COUNT, sizeof(PJRT_Memory *));
+  client->memory_list = calloc(client->local * TT_CPU_KIND_COUNT, sizeof(PJRT_Memory *));
   client->devices = calloc(count, sizeof(PJRT_Device));
   if (client->list == NULL || client->memory_list == NULL || client->devices == NULL)
-    TT_TRY(tt_error_no_memory(count * sizeof(PJRT_Device)));
+    return tt_error_no_memory(count * sizeof(PJRT_Device));
   for (; client->count < count; client->count++)
     init_device(client, client->count, (size_t)s->inflight);
+  return NULL;
+}
+
+static tt_error *new_client(const PJRT_Client_Create_Args *args, const settings *s,
+                            PJRT_Client **out_client) {
+  tt_error *err = NULL;
+  int64_t *counts = calloc((size_t)s->num_nodes, sizeof *counts);
+  PJRT_Client *client = calloc(1, sizeof *client);
+  *out_client = NULL;
+  if (client == NULL || counts == NULL) {
+    free(counts);
+    free(client);
+    return tt_error_no_memory(sizeof *client);
+  }
+  client->synchronous = !s->asynchronous;
+  client->process = (int)s->node_id;
+  client->meeting_ns = s->meeting_ms * 1000000;
+  pthread_mutex_init(&client->launch, NULL);
+  counts[s->node_id] = s->device_count;
+  if (s->num_nodes > 1)
+    TT_TRY(find_processes(args, s, client, counts));
+  TT_TRY(describe_devices(client, counts, s->num_nodes));
+  TT_TRY(fill_client(s, client));
   *out_client = client;
   client = NULL; /* moved to the caller */
 out:
+  free(counts);
   free_client(client);
   return err;
 }
@@ -201,7 +259,7 @@ tt_error *tt_cpu_client_create(PJRT_Client_Create_Args *args) {
   settings s;
   args->client = NULL;
   TT_RETURN_IF_ERROR(read_settings(args->create_options, args->num_options, &s));
-  TT_RETURN_IF_ERROR(new_client(&s, &args->client));
+  TT_RETURN_IF_ERROR(new_client(args, &s, &args->client));
   if (s.memory_limit >= 0)
     tt_cpu_memory_limit_set(s.memory_limit);
   return NULL;
@@ -221,7 +279,7 @@ tt_error *tt_cpu_client_platform_name(PJRT_Client_PlatformName_Args *args) {
 }
 
 tt_error *tt_cpu_client_process_index(PJRT_Client_ProcessIndex_Args *args) {
-  args->process_index = 0;
+  args->process_index = args->client->process;
   return NULL;
 }
 
@@ -243,32 +301,33 @@ tt_error *tt_cpu_client_devices(PJRT_Client_Devices_Args *args) {
 }
 
 tt_error *tt_cpu_client_addressable_devices(PJRT_Client_AddressableDevices_Args *args) {
-  args->addressable_devices = args->client->list;
-  args->num_addressable_devices = args->client->count;
+  args->addressable_devices = args->client->list + args->client->first;
+  args->num_addressable_devices = args->client->local;
   return NULL;
 }
 
-static tt_error *find_device(const PJRT_Client *client, const char *what, int id,
+static tt_error *find_device(PJRT_Device *const *list, size_t count, const char *what, int id,
                              PJRT_Device **out_device) {
-  if (id < 0 || (size_t)id >= client->count)
+  if (id < 0 || (size_t)id >= count)
     return tt_error_new(TT_INVALID_ARGUMENT, "no device has the %s %d: there are %zu, from 0", what,
-                        id, client->count);
-  *out_device = client->list[id];
+                        id, count);
+  *out_device = list[id];
   return NULL;
 }
 
 tt_error *tt_cpu_client_lookup_device(PJRT_Client_LookupDevice_Args *args) {
-  return find_device(args->client, "id", args->id, &args->device);
+  return find_device(args->client->list, args->client->count, "id", args->id, &args->device);
 }
 
 tt_error *tt_cpu_client_lookup_addressable_device(PJRT_Client_LookupAddressableDevice_Args *args) {
-  return find_device(args->client, "local hardware id", args->local_hardware_id,
-                     &args->addressable_device);
+  const PJRT_Client *client = args->client;
+  return find_device(client->list + client->first, client->local, "local hardware id",
+                     args->local_hardware_id, &args->addressable_device);
 }
 
 tt_error *tt_cpu_client_addressable_memories(PJRT_Client_AddressableMemories_Args *args) {
   args->addressable_memories = args->client->memory_list;
-  args->num_addressable_memories = args->client->count * TT_CPU_KIND_COUNT;
+  args->num_addressable_memories = args->client->local * TT_CPU_KIND_COUNT;
   return NULL;
 }
 
@@ -286,7 +345,7 @@ tt_error *tt_cpu_client_default_assignment(PJRT_Client_DefaultDeviceAssignment_A
   return NULL;
 }
 
-/* All devices are this process's, whatever becomes of others. */
+/* What becomes of other processes shows when they do not come. */
 tt_error *tt_cpu_client_update_processes(PJRT_Client_UpdateGlobalProcessInfo_Args *args) {
   (void)args;
   return NULL;
@@ -311,22 +370,32 @@ tt_error *tt_cpu_device_description(PJRT_Device_GetDescription_Args *args) {
 }
 
 tt_error *tt_cpu_device_is_addressable(PJRT_Device_IsAddressable_Args *args) {
-  args->is_addressable = true;
+  args->is_addressable = tt_cpu_device_is_local(args->device);
   return NULL;
 }
 
 tt_error *tt_cpu_device_local_hardware_id(PJRT_Device_LocalHardwareId_Args *args) {
-  args->local_hardware_id = args->device->description->id;
+  args->local_hardware_id = tt_cpu_device_is_local(args->device)
+                                ? args->device->description->id - (int)args->device->client->first
+                                : -1;
   return NULL;
 }
 
 tt_error *tt_cpu_device_memories(PJRT_Device_AddressableMemories_Args *args) {
   args->memories = args->device->memory_list;
-  args->num_memories = TT_CPU_KIND_COUNT;
+  args->num_memories = tt_cpu_device_is_local(args->device) ? TT_CPU_KIND_COUNT : 0;
   return NULL;
 }
 
+static tt_error *elsewhere(const PJRT_Device *device) {
+  return tt_cpu_device_is_local(device)
+             ? NULL
+             : tt_error_new(TT_INVALID_ARGUMENT, "device %d is one of process %d",
+                            device->description->id, device->description->process);
+}
+
 tt_error *tt_cpu_device_default_memory(PJRT_Device_DefaultMemory_Args *args) {
+  TT_RETURN_IF_ERROR(elsewhere(args->device));
   args->memory = &args->device->memories[TT_CPU_DEVICE];
   return NULL;
 }
@@ -356,8 +425,12 @@ tt_error *tt_cpu_device_memory_stats(PJRT_Device_MemoryStats_Args *args) {
 
 tt_error *tt_cpu_memory_pick(PJRT_Client *client, PJRT_Device *device, PJRT_Memory *memory,
                              PJRT_Memory **out_memory) {
-  if (memory == NULL)
-    memory = &(device == NULL ? client->list[0] : device)->memories[TT_CPU_DEVICE];
+  if (memory == NULL && device == NULL)
+    device = client->list[client->first];
+  if (memory == NULL) {
+    TT_RETURN_IF_ERROR(elsewhere(device));
+    memory = &device->memories[TT_CPU_DEVICE];
+  }
   if (memory->device->client != client)
     return tt_error_new(TT_INVALID_ARGUMENT, "the device or memory belongs to another client");
   *out_memory = memory;

@@ -195,7 +195,48 @@ void tt_cpu_executable_release(PJRT_Executable *e) {
   free(e);
 }
 
-/* Where each replica of each partition runs: as the options say, else on the first devices. */
+static tt_error *check_device(const PJRT_Client *client, const int64_t *ids, size_t at) {
+  if (ids[at] < 0 || (size_t)ids[at] >= client->count)
+    return tt_error_new(TT_INVALID_ARGUMENT, "the program is for device %lld: there are %zu",
+                        (long long)ids[at], client->count);
+  for (size_t k = 0; k < at; k++)
+    if (ids[k] == ids[at])
+      return tt_error_new(TT_INVALID_ARGUMENT, "the program is for device %lld twice",
+                          (long long)ids[at]);
+  return NULL;
+}
+
+/* The ids of the devices, replica-major: as the options say, else the first ones, for one device
+ * the first of this process. */
+static tt_error *choose_devices(const PJRT_Client *client, const tt_cpu_options *options,
+                                int64_t *ids, size_t count) {
+  int64_t first = count == 1 ? (int64_t)client->first : 0;
+  first = options->device_ordinal < 0 ? first : options->device_ordinal;
+  for (size_t i = 0; i < count; i++) {
+    ids[i] = options->device_ids != NULL ? options->device_ids[i] : first + (int64_t)i;
+    TT_RETURN_IF_ERROR(check_device(client, ids, i));
+  }
+  return NULL;
+}
+
+/* Takes down where the members of other processes are, if there are any. */
+static tt_error *find_others(PJRT_LoadedExecutable *loaded, const int64_t *ids, size_t count) {
+  const PJRT_Client *client = loaded->client;
+  if (loaded->devices_count == 0)
+    return tt_error_new(TT_INVALID_ARGUMENT,
+                        "the program is for device %lld, and no other one of this process",
+                        (long long)ids[0]);
+  if (loaded->devices_count == count)
+    return NULL;
+  loaded->processes = calloc(count, sizeof *loaded->processes);
+  if (loaded->processes == NULL)
+    return tt_error_no_memory(count * sizeof *loaded->processes);
+  for (size_t i = 0; i < count; i++)
+    loaded->processes[i] = client->list[ids[i]]->description->process;
+  return NULL;
+}
+
+/* Where each replica of each partition runs. */
 static tt_error *place(PJRT_LoadedExecutable *loaded, const tt_cpu_options *options) {
   tt_error *err = NULL;
   const PJRT_Client *client = loaded->client;
@@ -206,21 +247,18 @@ static tt_error *place(PJRT_LoadedExecutable *loaded, const tt_cpu_options *opti
                         client->count));
   ids = calloc(count, sizeof *ids);
   loaded->devices = calloc(count, sizeof(PJRT_Device *));
-  if (ids == NULL || loaded->devices == NULL)
+  loaded->members = calloc(count, sizeof *loaded->members);
+  if (ids == NULL || loaded->devices == NULL || loaded->members == NULL)
     TT_TRY(tt_error_no_memory(count * sizeof *ids));
-  for (size_t i = 0; i < count; i++) {
-    int64_t first = options->device_ordinal < 0 ? 0 : options->device_ordinal;
-    ids[i] = options->device_ids != NULL ? options->device_ids[i] : first + (int64_t)i;
-    if (ids[i] < 0 || (size_t)ids[i] >= client->count)
-      TT_TRY(tt_error_new(TT_INVALID_ARGUMENT, "the program is for device %lld: there are %zu",
-                          (long long)ids[i], client->count));
-    loaded->devices[i] = client->list[ids[i]];
-    for (size_t k = 0; k < i; k++)
-      if (ids[k] == ids[i])
-        TT_TRY(tt_error_new(TT_INVALID_ARGUMENT, "the program is for device %lld twice",
-                            (long long)ids[i]));
-  }
-  loaded->devices_count = options->portable ? 0 : count;
+  TT_TRY(choose_devices(client, options, ids, count));
+  for (size_t i = 0; i < count; i++)
+    if (tt_cpu_device_is_local(client->list[ids[i]])) {
+      loaded->members[loaded->devices_count] = (int64_t)i;
+      loaded->devices[loaded->devices_count++] = client->list[ids[i]];
+    }
+  TT_TRY(find_others(loaded, ids, count));
+  loaded->device_hash = tt_hash64(ids, count * sizeof *ids, (uint64_t)options->replicas);
+  loaded->devices_count = options->portable ? 0 : loaded->devices_count;
   TT_TRY(tt_cpu_assignment_write(ids, (size_t)options->replicas, (size_t)options->partitions,
                                  &loaded->assignment));
 out:
@@ -241,6 +279,8 @@ static void free_loaded(PJRT_LoadedExecutable *loaded) {
   pthread_mutex_destroy(&loaded->lock);
   tt_bytes_free(&loaded->assignment);
   free(loaded->devices);
+  free(loaded->members);
+  free(loaded->processes);
   free(loaded);
 }
 

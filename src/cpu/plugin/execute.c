@@ -365,23 +365,33 @@ static tt_error *open_queue(PJRT_Device *device) {
 
 static tt_error *new_team(const PJRT_LoadedExecutable *loaded, tt_cpu_team **out_team) {
   const PJRT_Executable *e = loaded->executable;
-  return tt_cpu_team_new(e->replicas, e->partitions, loaded->client->meeting_ns, out_team);
+  const PJRT_Client *client = loaded->client;
+  TT_RETURN_IF_ERROR(tt_cpu_team_new(e->replicas, e->partitions, client->meeting_ns, out_team));
+  if (loaded->processes == NULL)
+    return NULL;
+  tt_error *err = tt_cpu_team_spread(*out_team, client->exchange, loaded->processes,
+                                     client->process, loaded->device_hash);
+  if (err != NULL) {
+    tt_cpu_team_release(*out_team);
+    *out_team = NULL;
+  }
+  return err;
 }
 
 /* ---- PJRT ---- */
 
 static void fill_launch(const PJRT_LoadedExecutable_Execute_Args *args, PJRT_Device *device,
                         size_t index, tt_cpu_team *team, launch *l) {
-  *l = (launch){.executable = args->executable->executable,
-                .device = device,
-                .member = (int64_t)index,
-                .team = team,
-                .args = args->num_args == 0 ? NULL : args->argument_lists[index],
-                .outputs = args->output_lists[index],
-                .options = args->options,
-                .out_done = args->device_complete_events == NULL
-                                ? NULL
-                                : &args->device_complete_events[index]};
+  *l = (launch){
+      .executable = args->executable->executable,
+      .device = device,
+      .member = args->executable->devices_count == 0 ? 0 : args->executable->members[index],
+      .team = team,
+      .args = args->num_args == 0 ? NULL : args->argument_lists[index],
+      .outputs = args->output_lists[index],
+      .options = args->options,
+      .out_done =
+          args->device_complete_events == NULL ? NULL : &args->device_complete_events[index]};
 }
 
 /* Two runs that wait among devices stand in all queues in the same order. */
@@ -435,10 +445,10 @@ out:
 }
 
 /* Locked. The oldest run that this device has not joined, or a new one. */
-static tt_error *find_gathering(PJRT_LoadedExecutable *loaded, int64_t member,
+static tt_error *find_gathering(PJRT_LoadedExecutable *loaded, size_t index,
                                 tt_cpu_gathering ***out_at) {
   tt_cpu_gathering **at = &loaded->gatherings;
-  while (*at != NULL && (*at)->here[member])
+  while (*at != NULL && (*at)->here[index])
     at = &(*at)->next;
   *out_at = at;
   if (*at != NULL)
@@ -455,9 +465,9 @@ static tt_error *find_gathering(PJRT_LoadedExecutable *loaded, int64_t member,
 }
 
 /* Locked. Once all have joined, the runs alone hold the team. */
-static void join(tt_cpu_gathering **at, int64_t member, size_t devices) {
+static void join(tt_cpu_gathering **at, size_t index, size_t devices) {
   tt_cpu_gathering *gathering = *at;
-  gathering->here[member] = true;
+  gathering->here[index] = true;
   if (++gathering->joined < devices)
     return;
   *at = gathering->next;
@@ -466,13 +476,13 @@ static void join(tt_cpu_gathering **at, int64_t member, size_t devices) {
 }
 
 /* One device of several: the n-th call for each device belongs to the n-th run. */
-static tt_error *launch_member(PJRT_LoadedExecutable *loaded, launch *l) {
+static tt_error *launch_member(PJRT_LoadedExecutable *loaded, size_t index, launch *l) {
   run *r = NULL;
   PJRT_Event *done = NULL;
   tt_cpu_gathering **at = NULL;
   TT_RETURN_IF_ERROR(open_queue(l->device));
   pthread_mutex_lock(&loaded->lock);
-  tt_error *err = find_gathering(loaded, l->member, &at);
+  tt_error *err = find_gathering(loaded, index, &at);
   if (err == NULL) {
     l->team = (*at)->team;
     err = prepare_queued(l, &r);
@@ -481,7 +491,7 @@ static tt_error *launch_member(PJRT_LoadedExecutable *loaded, launch *l) {
     hand_out(l, r, &done);
     tt_cpu_queue_add(&l->device->queue, &r->task);
     tt_cpu_event_release(done);
-    join(at, l->member, loaded->devices_count);
+    join(at, index, loaded->devices_count);
   }
   pthread_mutex_unlock(&loaded->lock);
   return err;
@@ -523,21 +533,21 @@ static tt_error *check_call(const PJRT_LoadedExecutable_Execute_Args *args,
 static PJRT_Device *portable_device(const PJRT_LoadedExecutable_Execute_Args *args) {
   if (args->num_args > 0 && args->argument_lists[0][0] != NULL)
     return args->argument_lists[0][0]->memory->device;
-  return args->executable->client->list[0];
+  return args->executable->client->list[args->executable->client->first];
 }
 
 /* Among the devices that the program was compiled for; 0 for a portable program. */
-static tt_error *member_of(const PJRT_LoadedExecutable *loaded, const PJRT_Device *device,
-                           int64_t *out_member) {
-  *out_member = 0;
+static tt_error *index_of(const PJRT_LoadedExecutable *loaded, const PJRT_Device *device,
+                          size_t *out_index) {
+  *out_index = 0;
   if (device->client != loaded->client)
     return tt_error_new(TT_INVALID_ARGUMENT, "execute_device belongs to another client");
   for (size_t i = 0; i < loaded->devices_count; i++) {
-    *out_member = (int64_t)i;
+    *out_index = i;
     if (loaded->devices[i] == device)
       return NULL;
   }
-  return loaded->devices_count == 0
+  return loaded->devices_count == 0 && tt_cpu_device_is_local(device)
              ? NULL
              : tt_error_new(TT_INVALID_ARGUMENT,
                             "execute_device is device %d, for which the program was not compiled",
@@ -547,13 +557,16 @@ static tt_error *member_of(const PJRT_LoadedExecutable *loaded, const PJRT_Devic
 tt_error *tt_cpu_loaded_execute(PJRT_LoadedExecutable_Execute_Args *args) {
   PJRT_LoadedExecutable *loaded = args->executable;
   PJRT_Device *device = TT_CPU_HAS(args, execute_device) ? args->execute_device : NULL;
+  bool team = loaded->executable->replicas * loaded->executable->partitions > 1;
   launch l;
+  size_t index = 0;
   TT_RETURN_IF_ERROR(check_call(args, device));
-  if (device == NULL && args->num_devices > 1)
+  if (device == NULL && team)
     return launch_all(args);
   if (device == NULL)
     device = loaded->devices_count == 0 ? portable_device(args) : loaded->devices[0];
+  TT_RETURN_IF_ERROR(index_of(loaded, device, &index));
   fill_launch(args, device, 0, NULL, &l);
-  TT_RETURN_IF_ERROR(member_of(loaded, device, &l.member));
-  return loaded->devices_count > 1 ? launch_member(loaded, &l) : launch_one(&l);
+  l.member = loaded->devices_count == 0 ? 0 : loaded->members[index];
+  return team ? launch_member(loaded, index, &l) : launch_one(&l);
 }

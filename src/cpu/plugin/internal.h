@@ -129,8 +129,11 @@ typedef enum tt_cpu_kind {
 } tt_cpu_kind;
 extern const char *const tt_cpu_kind_names[TT_CPU_KIND_COUNT];
 
+enum { TT_CPU_DEVICES_MAX = 1024, TT_CPU_ADDRESS_SIZE = 256 };
+
 struct PJRT_DeviceDescription {
   int id;
+  int process;
   char name[48], debug[96];
 };
 
@@ -158,14 +161,35 @@ struct PJRT_Device {
 
 struct PJRT_Client {
   PJRT_TopologyDescription *topology;
-  size_t count;
+  size_t count;              /* of all processes */
   PJRT_Device **list;        /* [count] */
-  PJRT_Memory **memory_list; /* [count * TT_CPU_KIND_COUNT] */
-  PJRT_Device *devices;      /* [count] */
+  PJRT_Memory **memory_list; /* [local * TT_CPU_KIND_COUNT] */
+  PJRT_Device *devices;      /* [count]; those of other processes have no memories and do nothing */
+  size_t first, local;       /* this process's in the list */
+  int process;
+  tt_cpu_exchange *exchange; /* NULL: there is one process */
   bool synchronous;
   int64_t meeting_ns;     /* how long devices wait for each other */
   pthread_mutex_t launch; /* held while a run of several devices is put in their queues */
 };
+
+static inline bool tt_cpu_device_is_local(const PJRT_Device *device) {
+  return device->description->process == device->client->process;
+}
+
+/* ---- several processes ---- */
+
+typedef struct tt_cpu_processes {
+  int64_t own, count;
+  int64_t devices; /* own ones */
+  int64_t wait_ms; /* for each other process */
+} tt_cpu_processes;
+
+/* Tells the others of this process and its address, and learns theirs: `out_devices` [count] is how
+ * many each has. */
+TT_NODISCARD tt_error *tt_cpu_processes_meet(const PJRT_Client_Create_Args *args,
+                                             tt_cpu_exchange *exchange, const tt_cpu_processes *p,
+                                             int64_t *out_devices);
 
 /* The memory that a call means: `memory`, else the default one of `device`, else that of device 0.
  */
@@ -278,9 +302,12 @@ typedef struct tt_cpu_gathering {
 struct PJRT_LoadedExecutable {
   PJRT_Executable *executable;
   PJRT_Client *client;
-  PJRT_Device **devices; /* [devices_count]; none for a portable one */
+  PJRT_Device **devices; /* [devices_count], this process's; none for a portable one */
   size_t devices_count;
-  tt_bytes assignment; /* DeviceAssignmentProto */
+  int64_t *members;     /* [devices_count]: their numbers among all that run it */
+  int32_t *processes;   /* [replicas * partitions], where some are elsewhere; else NULL */
+  uint64_t device_hash; /* of all that run it */
+  tt_bytes assignment;  /* DeviceAssignmentProto */
   atomic_bool deleted;
   pthread_mutex_t lock;
   tt_cpu_gathering *gatherings; /* locked by `lock`; the oldest first */

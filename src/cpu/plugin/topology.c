@@ -21,6 +21,7 @@ tt_error *tt_cpu_topology_new(size_t count, PJRT_TopologyDescription **out_topol
   PJRT_DeviceDescription *items = (PJRT_DeviceDescription *)(topology->list + count);
   for (size_t i = 0; i < count; i++) {
     items[i].id = (int)i;
+    items[i].process = 0;
     snprintf(items[i].name, sizeof items[i].name, "TtCpuDevice(id=%zu)", i);
     snprintf(items[i].debug, sizeof items[i].debug,
              TT_CPU_PLATFORM ":%zu (process 0, " TT_CPU_VERSION ")", i);
@@ -134,7 +135,7 @@ tt_error *tt_cpu_description_id(PJRT_DeviceDescription_Id_Args *args) {
 }
 
 tt_error *tt_cpu_description_process_index(PJRT_DeviceDescription_ProcessIndex_Args *args) {
-  args->process_index = 0;
+  args->process_index = args->device_description->process;
   return NULL;
 }
 

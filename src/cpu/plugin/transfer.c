@@ -342,8 +342,10 @@ static tt_error *copy_to(PJRT_Buffer *from, PJRT_Memory *memory, PJRT_Buffer **o
 }
 
 tt_error *tt_cpu_buffer_to_device(PJRT_Buffer_CopyToDevice_Args *args) {
+  PJRT_Memory *memory = NULL;
   TT_CPU_GIVEN(args->dst_device);
-  return copy_to(args->buffer, &args->dst_device->memories[TT_CPU_DEVICE], &args->dst_buffer);
+  TT_RETURN_IF_ERROR(tt_cpu_memory_pick(args->dst_device->client, args->dst_device, NULL, &memory));
+  return copy_to(args->buffer, memory, &args->dst_buffer);
 }
 
 tt_error *tt_cpu_buffer_to_memory(PJRT_Buffer_CopyToMemory_Args *args) {
