@@ -455,6 +455,16 @@ static tt_error *divide_return(partitioner *p, tt_hlo_func *func) {
   return NULL;
 }
 
+/* What each device runs divides nothing any more. */
+static void forget_shardings(tt_hlo_module *module) {
+  module->meshes = NULL;
+  for (tt_hlo_func *func = module->funcs; func != NULL; func = func->next) {
+    func->result_shardings = NULL;
+    for (uint32_t i = 0; func->params != NULL && i < func->body->args_count; i++)
+      func->params[i].sharding = NULL;
+  }
+}
+
 /* A result that has other dims on a device than the argument whose memory it was to have. */
 static void drop_aliases(tt_hlo_func *func) {
   const tt_hlo_op *end = func->body->last;
@@ -576,6 +586,7 @@ tt_error *tt_cpu_partition_module(tt_hlo_module *module, int64_t replicas, int64
     TT_TRY(divide_module(&p));
   if (partitions > 1)
     TT_TRY(describe(&p, module->funcs, &text));
+  forget_shardings(module);
 out:
   tt_bytes_free(&p.values);
   tt_bytes_free(&text);

@@ -12,7 +12,7 @@ typedef struct tt_cpu_sharding {
   const int64_t *parts, *index;
 } tt_cpu_sharding;
 
-/* A set of axes; NULL text: all of them. */
+/* What reading a sharding needs. */
 typedef struct tt_cpu_sharding_reader {
   tt_arena *arena;
   const tt_hlo_module *module; /* its meshes */

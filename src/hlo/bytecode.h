@@ -21,8 +21,9 @@ bool tt_hlo_is_bytecode(const void *data, size_t size);
  * - Legacy operations take their present form where there is one: dot, broadcast, create_token.
  * - Elements of type index become i64. Result accuracies, bounds of dynamic dims, discardable
  *   attributes of operations (but the mhlo.backend_config of a custom call, which becomes its
- *   backend_config) and all shardings are dropped; a sharding that asks for a partition in a module
- *   of several partitions is UNIMPLEMENTED.
+ *   backend_config) are dropped. Meshes and the shardings of functions are kept as text; a sharding
+ *   that asks for a partition in a module of several partitions is UNIMPLEMENTED, but in one with
+ *   sdy.manual_computation.
  * - Of a location the name or the file:line:column is kept, that of the innermost frame.
  *
  * An error is INVALID_ARGUMENT or UNIMPLEMENTED with `byte N: ` in front, N being an offset in

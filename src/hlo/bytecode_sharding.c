@@ -187,7 +187,10 @@ tt_error *tt_hlo_bc_sdy_write(tt_hlo_bc *r, const tt_hlo_bc_head *head, tt_bytes
   writer w = {r, head->fields, text, visit, user};
   switch (head->code) {
     case SDY_MANUAL_AXES:
-      return write_axes(&w);
+      tt_bytes_text(text, "#sdy<manual_axes");
+      TT_RETURN_IF_ERROR(write_axes(&w));
+      tt_bytes_char(text, '>');
+      return NULL;
     case SDY_MESH_AXIS:
       return write_mesh_axis(&w);
     case SDY_MESH:
@@ -207,7 +210,7 @@ tt_error *tt_hlo_bc_sdy_write(tt_hlo_bc *r, const tt_hlo_bc_head *head, tt_bytes
       return write_sharding(&w);
     case SDY_PER_VALUE:
     case SDY_PER_VALUE_V2:
-      return write_items(&w, "[", "]");
+      return write_items(&w, "#sdy.sharding_per_value<[", "]>");
     default:
       return tt_hlo_bc_fail(r, head->at, TT_UNIMPLEMENTED, "attribute of kind %u of sdy",
                             head->code);

@@ -18,9 +18,10 @@ extern "C" {
  * - A call of a function becomes a composite whose name is "func.call" and whose decomposition is
  *   that function.
  * - jax's mhlo.backend_config of a custom call becomes its backend_config, and api_version 4.
- * - Other attributes that no operation here has are dropped; so are result accuracies, shardings
- * and bounds of dynamic dims. A sharding that asks for a partition in a module of several
- * partitions is UNIMPLEMENTED.
+ * - Other attributes that no operation here has are dropped; so are result accuracies and bounds of
+ * dynamic dims. Meshes and the shardings of @main are kept as text. A sharding that asks for a
+ * partition in a module of several partitions is UNIMPLEMENTED, but in one with
+ * sdy.manual_computation.
  * - Of a location the name or the file:line:column is kept, that of the outermost frame.
  *
  * An error is INVALID_ARGUMENT or UNIMPLEMENTED with `line:column: ` in front. The text may come

@@ -45,14 +45,19 @@ tt_error *tt_hlo_parse_mesh(tt_hlo_parser *p) {
   return tt_hlo_parse_some_location(p, &place);
 }
 
-/* `in_shardings=[...]` and its like. */
+/* `in_shardings=[...]` and its like; kept as the generic form has it. */
 static tt_error *parse_part(tt_hlo_parser *p, tt_hlo_attr_name name, char opening) {
   tt_hlo_attr attr = {.name = name, .kind = TT_HLO_ATTR_TEXT};
+  tt_bytes text = {0};
   TT_RETURN_IF_ERROR(tt_hlo_parse_expect_word(p, tt_hlo_attr_names[name]));
   TT_RETURN_IF_ERROR(tt_hlo_parse_expect(p, '='));
   TT_RETURN_IF_ERROR(keep_brackets(p, opening, &attr.text));
+  tt_bytes_printf(&text, opening == '[' ? "#sdy.sharding_per_value<%s>" : "#sdy<manual_axes%s>",
+                  attr.text);
+  attr.text = text.failed ? NULL : tt_arena_text(&p->module->arena, text.data, text.size);
+  tt_bytes_free(&text);
   tt_hlo_parse_push_attr(p, attr);
-  return NULL;
+  return attr.text == NULL ? tt_hlo_parse_no_memory(p) : NULL;
 }
 
 /* `(%0, %1) in_shardings=[...] out_shardings=[...] manual_axes={...} (%a: type, ...) { ops }

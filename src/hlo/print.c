@@ -7,6 +7,7 @@ typedef struct printer {
   tt_bytes *text;
   uint32_t ops, args;
   int indent;
+  bool manual; /* shardings are printed */
 } printer;
 
 void tt_hlo_print_int(tt_bytes *text, int64_t value) {
@@ -117,7 +118,8 @@ static void print_regions(printer *p, const tt_hlo_op *op) {
       }
       tt_bytes_text(p->text, "):");
     }
-    print_ops(p, region, "stablehlo.return");
+    print_ops(p, region,
+              op->code == TT_HLO_SDY_MANUAL_COMPUTATION ? "sdy.return" : "stablehlo.return");
     print_new_line(p);
     tt_bytes_char(p->text, '}');
   }
@@ -169,6 +171,30 @@ static void print_ops(printer *p, tt_hlo_region *region, const char *terminator)
   p->indent--;
 }
 
+static bool has_manual(const tt_hlo_region *region) {
+  for (const tt_hlo_op *op = region->first; op != NULL; op = op->next) {
+    if (op->code == TT_HLO_SDY_MANUAL_COMPUTATION)
+      return true;
+    for (uint32_t i = 0; i < op->regions_count; i++)
+      if (has_manual(op->regions[i]))
+        return true;
+  }
+  return false;
+}
+
+/* Shardings mean something only where the program divides its values itself. */
+static bool is_manual(const tt_hlo_module *module) {
+  for (const tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
+    if (func->body != NULL && has_manual(func->body))
+      return true;
+  return false;
+}
+
+static void print_sharding(printer *p, const char *sharding) {
+  bool whole = sharding[0] == '#';
+  tt_bytes_printf(p->text, "sdy.sharding = %s%s", whole ? "" : "#sdy.sharding", sharding);
+}
+
 static void print_params(printer *p, const tt_hlo_func *func) {
   for (uint32_t i = 0; i < func->body->args_count; i++) {
     if (i > 0)
@@ -176,18 +202,42 @@ static void print_params(printer *p, const tt_hlo_func *func) {
     print_arg(p, &func->body->args[i]);
     if (func->params == NULL)
       continue;
+    const char *sharding = p->manual ? func->params[i].sharding : NULL;
+    bool donated = func->params[i].donated || func->params[i].alias >= 0;
+    tt_bytes_text(p->text, donated || sharding != NULL ? " {" : "");
     if (func->params[i].alias >= 0) {
-      tt_bytes_text(p->text, " {tf.aliasing_output = ");
+      tt_bytes_text(p->text, "tf.aliasing_output = ");
       tt_hlo_print_int(p->text, func->params[i].alias);
-      tt_bytes_text(p->text, " : i32}");
-    } else if (func->params[i].donated) {
-      tt_bytes_text(p->text, " {jax.buffer_donor = true}");
+      tt_bytes_text(p->text, " : i32");
+    } else if (donated) {
+      tt_bytes_text(p->text, "jax.buffer_donor = true");
     }
+    tt_bytes_text(p->text, donated && sharding != NULL ? ", " : "");
+    if (sharding != NULL)
+      print_sharding(p, sharding);
+    tt_bytes_text(p->text, donated || sharding != NULL ? "}" : "");
   }
 }
 
-static tt_error *print_func(tt_bytes *text, const tt_hlo_func *func, bool public) {
-  printer p = {.text = text, .indent = 1};
+static void print_results(printer *p, const tt_hlo_func *func, const tt_hlo_op *end) {
+  if (!p->manual || func->result_shardings == NULL) {
+    print_types(p->text, end, false);
+    return;
+  }
+  for (uint32_t i = 0; i < end->operands_count; i++) {
+    tt_bytes_text(p->text, i == 0 ? "(" : ", ");
+    tt_hlo_type_print(&end->operands[i]->type, p->text);
+    if (func->result_shardings[i] == NULL)
+      continue;
+    tt_bytes_text(p->text, " {");
+    print_sharding(p, func->result_shardings[i]);
+    tt_bytes_char(p->text, '}');
+  }
+  tt_bytes_text(p->text, end->operands_count == 0 ? "()" : ")");
+}
+
+static tt_error *print_func(tt_bytes *text, const tt_hlo_func *func, bool public, bool manual) {
+  printer p = {.text = text, .indent = 1, .manual = manual};
   const tt_hlo_op *end = func->body == NULL ? NULL : func->body->last;
   if (end == NULL || end->code != TT_HLO_RETURN)
     return tt_error_new(TT_INVALID_ARGUMENT, "print: function %s does not end in a return",
@@ -197,7 +247,7 @@ static tt_error *print_func(tt_bytes *text, const tt_hlo_func *func, bool public
   tt_bytes_char(text, '(');
   print_params(&p, func);
   tt_bytes_text(text, ") -> ");
-  print_types(text, end, false);
+  print_results(&p, func, end);
   tt_bytes_text(text, " {");
   print_ops(&p, func->body, "func.return");
   tt_bytes_text(text, "\n  }");
@@ -218,8 +268,14 @@ tt_error *tt_hlo_module_print(tt_hlo_module *module, tt_bytes *out_text) {
   if (module->divided != NULL)
     tt_bytes_printf(out_text, ", %s", module->divided);
   tt_bytes_text(out_text, "} {");
+  bool manual = is_manual(module);
+  for (const tt_hlo_mesh *mesh = module->meshes; manual && mesh != NULL; mesh = mesh->next) {
+    tt_bytes_text(out_text, "\n  sdy.mesh ");
+    tt_hlo_print_symbol(out_text, mesh->name);
+    tt_bytes_printf(out_text, " = %s", mesh->text);
+  }
   for (const tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
-    TT_RETURN_IF_ERROR(print_func(out_text, func, func == module->funcs));
+    TT_RETURN_IF_ERROR(print_func(out_text, func, func == module->funcs, manual));
   tt_bytes_text(out_text, "\n}\n");
   return tt_bytes_status(out_text);
 }

@@ -299,6 +299,28 @@ TEST(hlo_bytecode, layouts_that_are_not_the_default) {
               "}\n");
 }
 
+#define MANUAL_MODULE                                                                              \
+  "module @jit__lambda attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} "   \
+  "{\n"                                                                                            \
+  "  sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n"                                                      \
+  "  func.func public @main(%arg0: tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, "          \
+  "[{\"y\"}, "                                                                                     \
+  "{}]>}) -> (tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {\"y\"}]>}) {\n"      \
+  "    %0 = \"sdy.manual_computation\"(%arg0) ({\n"                                                \
+  "    ^bb0(%arg1: tensor<2x2xf32>):\n"                                                            \
+  "      %1 = \"stablehlo.negate\"(%arg1) : (tensor<2x2xf32>) -> (tensor<2x2xf32>) loc(\"neg\")\n" \
+  "      \"sdy.return\"(%1) : (tensor<2x2xf32>) -> () loc(\"shard_map:\")\n"                       \
+  "    }) {in_shardings = #sdy.sharding_per_value<[<@mesh, [{\"x\"}, {\"y\"}]>]>, manual_axes = "  \
+  "#sdy<manual_axes{\"x\", \"y\"}>, out_shardings = #sdy.sharding_per_value<[<@mesh, [{\"x\"}, "   \
+  "{\"y\"}]>]>} : (tensor<4x4xf32>) -> (tensor<4x4xf32>) loc(\"jit(<lambda>)/shard_map\")\n"       \
+  "    \"func.return\"(%0) : (tensor<4x4xf32>) -> () loc(\"jit(<lambda>)\")\n"                     \
+  "  }\n"                                                                                          \
+  "}\n"
+
+/* As jax.shard_map writes it. */
+TEST(hlo_bytecode, manual_computations) { CHECK_PRINT("manual_1_17_0", MANUAL_MODULE);
+}
+
 /* find_op searches by halves, and properties are read in the order of their names. */
 TEST(hlo_bytecode, tables_are_sorted) {
   for (size_t i = 0; i < tt_hlo_bc_ops_count; i++) {

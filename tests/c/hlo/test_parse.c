@@ -170,6 +170,36 @@ TEST(hlo_parse, types) {
       "!stablehlo.token, %arg3: tensor<0x1xui4>, %arg4: tensor<2xbf16>)");
 }
 
+/* As MLIR prints it; what comes out is read again to the same. */
+TEST(hlo_parse, manual_computations) {
+  static const char text[] =
+      "module @m attributes {mhlo.num_partitions = 4 : i32} {\n"
+      "  sdy.mesh @mesh = <[\"x\"=4]> {stablehlo.mesh = {axes = []}}\n"
+      "  func.func @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> "
+      "(tensor<4xf32> {jax.result_info = \"\", sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) {\n"
+      "    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{\"x\"}]>] "
+      "out_shardings=[<@mesh, [{\"x\"}]>] manual_axes={\"x\"} (%a: tensor<1xf32>) {\n"
+      "      sdy.return %a : tensor<1xf32>\n    } : (tensor<4xf32>) -> tensor<4xf32>\n"
+      "    return %0 : tensor<4xf32>\n  }\n}\n";
+  tt_hlo_module *module = NULL, *again = NULL;
+  tt_bytes first = {0}, second = {0};
+  REQUIRE_OK(tt_hlo_parse(text, strlen(text), &module));
+  REQUIRE_OK(tt_hlo_module_verify(module));
+  EXPECT_STR(module->meshes->text, "<[\"x\"=4]>");
+  EXPECT_STR(module->funcs->params[0].sharding, "#sdy.sharding<@mesh, [{\"x\"}]>");
+  EXPECT_STR(module->funcs->result_shardings[0], "#sdy.sharding<@mesh, [{\"x\"}]>");
+  REQUIRE_OK(tt_hlo_module_print(module, &first));
+  REQUIRE_OK(tt_hlo_parse(first.data, first.size, &again));
+  REQUIRE_OK(tt_hlo_module_verify(again));
+  REQUIRE_OK(tt_hlo_module_print(again, &second));
+  EXPECT_STR(second.data, first.data);
+out:
+  tt_hlo_module_free(module);
+  tt_hlo_module_free(again);
+  tt_bytes_free(&first);
+  tt_bytes_free(&second);
+}
+
 TEST(hlo_parse, shardings) {
   static const char text[] =
       "module attributes {mhlo.num_partitions = %d : i32} {\n"
