@@ -7,6 +7,9 @@
 #include "cpu/plan_internal.h"
 #include "cpu/team.h"
 
+/* Elements that are folded and handed on while they are in L1. */
+enum { BLOCK = 4096 };
+
 /* One device at one operation. */
 typedef struct visit {
   const tt_cpu_args *args;
@@ -126,14 +129,14 @@ static tt_error *reduce_share(const visit *v, uint32_t operand) {
   int64_t share = apart ? count : ((count + v->count - 1) / v->count + 15) & ~(int64_t)15;
   int64_t begin = apart ? 0 : share * v->position;
   int64_t end = begin + share < count ? begin + share : count;
-  if (begin >= end)
-    return NULL;
-  char *own = (char *)v->args->out[operand] + begin * f.to_bytes;
-  TT_RETURN_IF_ERROR(fold_range(&f, begin, end - begin, own));
-  for (int64_t m = 0; m < v->count && !apart; m++)
-    if (m != v->position)
-      memcpy((char *)v->posts[m].out[operand] + begin * f.to_bytes, own,
-             (size_t)((end - begin) * f.to_bytes));
+  for (; begin < end; begin += BLOCK) {
+    int64_t some = end - begin < BLOCK ? end - begin : BLOCK, at = begin * f.to_bytes;
+    char *own = (char *)v->args->out[operand] + at;
+    TT_RETURN_IF_ERROR(fold_range(&f, begin, some, own));
+    for (int64_t m = 0; m < v->count && !apart; m++)
+      if (m != v->position)
+        memcpy((char *)v->posts[m].out[operand] + at, own, (size_t)(some * f.to_bytes));
+  }
   return NULL;
 }
 
