@@ -54,11 +54,14 @@ static const struct {
   const char *name;
   tt_hlo_code code;
   bool call;
-} other_names[] = {
-    {"func.return", TT_HLO_RETURN, false},    {"return", TT_HLO_RETURN, false}, {"sdy.return", TT_HLO_RETURN, false},
-    {"func.call", TT_HLO_COMPOSITE, true},    {"call", TT_HLO_COMPOSITE, true},
-    {"chlo.tan", TT_HLO_TAN, false},          {"stablehlo.create_token", TT_HLO_AFTER_ALL, false},
-    {"chlo.constant", TT_HLO_CONSTANT, false}};
+} other_names[] = {{"func.return", TT_HLO_RETURN, false},
+                   {"return", TT_HLO_RETURN, false},
+                   {"sdy.return", TT_HLO_RETURN, false},
+                   {"func.call", TT_HLO_COMPOSITE, true},
+                   {"call", TT_HLO_COMPOSITE, true},
+                   {"chlo.tan", TT_HLO_TAN, false},
+                   {"stablehlo.create_token", TT_HLO_AFTER_ALL, false},
+                   {"chlo.constant", TT_HLO_CONSTANT, false}};
 
 static tt_error *find_code(tt_hlo_parser *p, tt_hlo_slice name, tt_hlo_draft *draft) {
   int size = (int)(name.size > 64 ? 64 : name.size);

@@ -448,7 +448,8 @@ ROWS(2)
 ROWS(4)
 ROWS(6)
 ROWS(7)
-ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+ROWS(8)
+ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
 
     static void run_tile(int64_t rows, const tt_cpu_conv_tile *tile);
 

@@ -1,8 +1,8 @@
 /* api.c: the table that PJRT clients get, made from api.def. */
 #include <string.h>
 
-#include "cpu/plugin/internal.h"
 #include "cpu/plugin/ffi.h"
+#include "cpu/plugin/internal.h"
 #include "cpu/plugin/layouts.h"
 
 /* The only symbol that leaves the library. */

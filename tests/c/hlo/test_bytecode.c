@@ -318,8 +318,7 @@ TEST(hlo_bytecode, layouts_that_are_not_the_default) {
   "}\n"
 
 /* As jax.shard_map writes it. */
-TEST(hlo_bytecode, manual_computations) { CHECK_PRINT("manual_1_17_0", MANUAL_MODULE);
-}
+TEST(hlo_bytecode, manual_computations) { CHECK_PRINT("manual_1_17_0", MANUAL_MODULE); }
 
 /* find_op searches by halves, and properties are read in the order of their names. */
 TEST(hlo_bytecode, tables_are_sorted) {
