@@ -444,12 +444,9 @@ static inline __attribute__((always_inline)) void run_rows(const int rows,
 
 #define ROWS(n) \
   static void run_rows_##n(const tt_cpu_conv_tile *tile) { run_rows(n, tile); }
-ROWS(2)
-ROWS(4)
-ROWS(6)
-ROWS(7)
-ROWS(8)
-ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+/* clang-format off */
+ROWS(2) ROWS(4) ROWS(6) ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+    /* clang-format on */
 
     static void run_tile(int64_t rows, const tt_cpu_conv_tile *tile);
 
