@@ -57,7 +57,7 @@ def test_doctor_says_what_to_do():
 def test_doctor_survives_a_plugin_that_does_not_load(tmp_path):
     path = tmp_path / "plugin.so"
     path.write_bytes(b"no library")
-    done = command("doctor", TPU_LIBRARY_PATH=str(path))
+    done = command("doctor", TPU_LIBRARY_PATH=str(path), TORCH_TPU_PLUGIN="")
     assert done.returncode == 1
     assert "FAIL  runs" in done.stdout and str(path) in done.stdout
 

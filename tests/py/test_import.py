@@ -149,7 +149,9 @@ def test_a_plugin_that_is_not_there(python, plugin, words):
 def test_a_file_that_is_no_plugin(python, tmp_path):
     path = tmp_path / "plugin.so"
     path.write_bytes(b"not a library")
-    _, *errors, last = python(BAD_PLUGIN, TPU_LIBRARY_PATH=str(path)).splitlines()
+    _, *errors, last = python(
+        BAD_PLUGIN, TPU_LIBRARY_PATH=str(path), TORCH_TPU_PLUGIN=""
+    ).splitlines()
     assert last == "2.0" and str(path) in errors[0]
 
 
