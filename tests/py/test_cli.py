@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -118,6 +119,24 @@ def test_variables_come_first(no_variables):
     assert plugin.choose() == (os.path.abspath("libtpu.so"), "TPU_LIBRARY_PATH")
     no_variables.setenv("TORCH_TPU_PLUGIN", "neuron")
     assert plugin.choose() == ("neuron", "TORCH_TPU_PLUGIN")
+
+
+def test_lapack_is_offered(no_variables, tmp_path):
+    library = tmp_path / "lib" / "libscipy_openblas.so"
+    library.parent.mkdir()
+    library.touch()
+    spec = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
+    no_variables.setenv("TT_CPU_LAPACK", "off")
+    no_variables.setattr(plugin.importlib.util, "find_spec", lambda name: spec)
+    plugin._offer_lapack()
+    assert os.environ["TT_CPU_LAPACK"] == "off"
+    no_variables.delenv("TT_CPU_LAPACK")
+    plugin._offer_lapack()
+    assert os.environ["TT_CPU_LAPACK"] == str(library)
+    no_variables.delenv("TT_CPU_LAPACK")
+    library.unlink()
+    plugin._offer_lapack()
+    assert "TT_CPU_LAPACK" not in os.environ
 
 
 def test_number_of_devices(no_variables):

@@ -59,6 +59,7 @@ VARIABLES = (
     ),
     Variable("TORCH_TPU_DUMP", "", "folder: every program compiled is written there as text"),
     Variable("TORCH_DEVICE_BACKEND_AUTOLOAD", "1", "0: import torch does not load us", "torch"),
+    Variable("TT_CPU_LAPACK", "", "file of a library with LAPACKE; off: none", "the plugin cpu"),
     Variable("TPU_VISIBLE_CHIPS", "", "chips that this process may use", "libtpu"),
     Variable("LIBTPU_INIT_ARGS", "", "options of the TPU runtime", "libtpu"),
     Variable("XLA_FLAGS", "", "options of the XLA compiler", "XLA plugins"),
@@ -70,6 +71,11 @@ _ROWS = {variable.name: variable for variable in VARIABLES}
 def get(name: str) -> str:
     """Return the value of a variable of the table, its default where it is not set or empty."""
     return os.environ.get(name, "") or _ROWS[name].default
+
+
+def offer(name: str, value: str) -> None:
+    """Set a variable of the table that a library reads, unless it is set."""
+    os.environ.setdefault(_ROWS[name].name, value)
 
 
 def flag(name: str) -> bool:

@@ -1,6 +1,7 @@
 """Which PJRT plugin the process uses, and where plugins are looked for."""
 
 import glob
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -59,9 +60,21 @@ def _devices(plugin: str) -> int:
     return env.count("TORCH_TPU_CPU_DEVICES") if _C.devices_can_be_chosen(plugin) else 0
 
 
+def _offer_lapack() -> None:
+    """Let our own plugin find the LAPACK of scipy-openblas32, where that is installed."""
+    spec = importlib.util.find_spec("scipy_openblas32")  # does not import it
+    if spec is None or spec.origin is None:
+        return
+    library = Path(spec.origin).parent / "lib" / "libscipy_openblas.so"
+    if library.is_file():
+        env.offer("TT_CPU_LAPACK", str(library))
+
+
 def configure() -> None:
     """Tell the extension which plugin to open when one is needed."""
     plugin = choose().plugin
+    if plugin == "cpu":
+        _offer_lapack()
     try:
         devices = _devices(plugin)
     except ValueError as err:  # programs that do not use the device must not feel it
