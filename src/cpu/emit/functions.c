@@ -67,15 +67,15 @@ static int exp_parts(tt_cpu_build *b, int x, int *out_n) {
 }
 
 static int build_exp(tt_cpu_build *b, int x) {
-  int n;
-  x = MAX(K(EXP_LOW), MIN(K(EXP_HIGH), x));
+  int n, none = CMP(LT, x, K(EXP_LOW));
+  x = SELECT(none, K(ZERO), MIN(K(EXP_HIGH), x));
   int p = ADD(exp_parts(b, x, &n), K(ONE));
   if (b->isa == TT_CPU_ISA_AVX512)
-    return op2(b, TT_CPU_MICRO_SCALEF, p, n);
+    return SELECT(none, K(ZERO), op2(b, TT_CPU_MICRO_SCALEF, p, n));
   int whole = op1(b, TT_CPU_MICRO_F32_S32, n);
   int half = shift(b, TT_CPU_MICRO_SAR, whole, 1);
   p = MUL(p, power_of_two(b, half));
-  return MUL(p, power_of_two(b, ISUB(whole, half)));
+  return SELECT(none, K(ZERO), MUL(p, power_of_two(b, ISUB(whole, half))));
 }
 
 static int build_expm1(tt_cpu_build *b, int x) {
