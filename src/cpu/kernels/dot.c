@@ -254,12 +254,18 @@ static void run_groups(int64_t begin, int64_t end, void *user) {
   }
 }
 
+/* Of one product, on one thread, about nanoseconds: few rows wait for memory. */
+static double product_cost(const dot_job *j) {
+  double operands = (double)(j->m + j->n) * (double)j->k * tt_dtype_bytes(j->dtype);
+  return 0.01 * (double)j->m * (double)j->n * (double)j->k + 0.03 * operands + 50;
+}
+
 static tt_error *run_parts(const tt_cpu_args *args, part_job *p) {
   const dot_job *j = p->dot;
   int64_t most =
       16 * (int64_t)tt_cpu_threads(); /* so that few parts are not put together unevenly */
   int64_t batches = p->tiles == 0 ? j->batches : 1;
-  double cost = 0.01 * (double)j->m * (double)j->n * (double)j->k + 50; /* of all of c */
+  double cost = product_cost(j);
   if (cost * (double)batches < 50e3)
     most = 1;
   p->group = (p->parts + most - 1) / most;
@@ -326,8 +332,7 @@ static tt_error *run_shared(const tt_cpu_args *args, part_job *p, int64_t batch)
 static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
   const tt_cpu_gemm_kernels *kernels = tt_cpu_gemm_best();
   part_job p = {.dot = j, .kernel = j->dtype == TT_F32 ? &kernels->f32 : &kernels->f64};
-  double products = (double)j->m * (double)j->n * (double)j->k;
-  if (j->batches >= 2 * tt_cpu_threads() || products < 5e6) {
+  if (j->batches >= 2 * tt_cpu_threads() || product_cost(j) < 60e3) {
     p.parts = j->batches;
     return run_parts(args, &p);
   }
