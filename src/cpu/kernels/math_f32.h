@@ -24,8 +24,8 @@ INLINE float round_small(float x) {
 /* 2^n for n in [-126, 127]. */
 INLINE float power_of_two(int32_t n) { return tt_cpu_float_of(((uint32_t)n + 127) << 23); }
 
-/* x = n ln 2 + r; n in two steps, so that subnormal results round once, nearly. NaN stays. What is 0
- * is not computed: processors take a hundred cycles for results that are too small. */
+/* x = n ln 2 + r; n in two steps, so that subnormal results round once, nearly. NaN stays. What is
+ * 0 is not computed: processors take a hundred cycles for results that are too small. */
 INLINE float exp_f32(float x) {
   bool none = x < -104.0f;
   x = x > 89.0f ? 89.0f : x;
