@@ -195,6 +195,8 @@ static tt_cpu_step *reduced_group(const tt_cpu_maker *m, const tt_hlo_op *op, tt
                                   int64_t row) {
   int64_t count = tt_cpu_count(&op->operands[0]->type);
   tt_cpu_step *step = operand_group(m, op->operands[0], block, count);
+  if (step != NULL && step->group->count != count) /* it is one of a group's own rows' results */
+    step = NULL;
   if (step == NULL && block->last != NULL && block->last->group != NULL &&
       block->last->group->open && block->last->group->count == count &&
       reads_root(m, block->last->group, tt_cpu_root_of(m, op->operands[0]->number)))

@@ -79,5 +79,16 @@ static const kernel_case rows[] = {
                               "\n" ADD("%len", "%nn", "%z", "1", NORM, ONE, EACH)
                                   ADD("%got", "%len", "%z", "0", EACH, ONE, ONE),
      "300.0", 8},
+    /* What a reduction gives, reduced again along rows as long as the first one's. */
+    {EACH,
+     "%x = stablehlo.iota dim = 0 : tensor<300x2x2xf32>\n%z = stablehlo.constant dense<0.0> : " ONE
+     "\n%y = stablehlo.negate %x : tensor<300x2x2xf32>\n" ADD(
+         "%a", "%y", "%z", "2", "tensor<300x2x2xf32>", ONE, "tensor<300x2xf32>")
+         ADD("%b", "%a", "%z", "1", "tensor<300x2xf32>", ONE,
+             EACH) "%i = stablehlo.iota dim = 0 : " EACH
+                   "\n%four = stablehlo.constant dense<4.0> : " EACH
+                   "\n%want = stablehlo.multiply %i, %four : " EACH
+                   "\n%got = stablehlo.abs %b : " EACH,
+     NULL, 0},
 };
 TEST(cpu_rows, reductions_among_other_ops) { CHECK_CASES(rows); }

@@ -92,7 +92,10 @@ def layer_norm(g):
     if var is None:
         return
     if not g.exact:
-        var = g.one("rsqrt", [g.one("abs", [var], var.kind)], var.kind)
+        # Not less than 1/4: rounding of rows that are all the same must not blow up.
+        text = f"value = dense<0.25> : {regions.tensor(var.kind)}"
+        least = g.one("constant", [], var.kind, text)
+        var = g.one("rsqrt", [g.one("maximum", [var, least], var.kind)], var.kind)
     x = combine(g, "multiply", x, spread(g, var, wide.kind, kept))
     if x is not None:
         scale = spread(g, g.like((x.dtype, (x.dims[-1],))), x.kind, [len(x.dims) - 1])
@@ -212,6 +215,8 @@ def attention(g):
 
     p = product(q, k, (b, h, s, s), 3, 3, d)
     most = regions.reduce(g, p, [3], "maximum")
+    if most is None:
+        return
     x = combine(g, "subtract", p, spread(g, most, p.kind, [0, 1, 2]))
     if x is None:
         return

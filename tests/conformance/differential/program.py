@@ -188,7 +188,9 @@ class Program:
         return new.prune()
 
     def with_cut(self, node):
-        """The same with the results of a node as parameters."""
+        """The same with the results of a node as parameters; None for constants, which ops ask for."""
+        if node.op == "constant":
+            return None
         new = self.copy()
         swap = {}
         for r in node.results:

@@ -92,7 +92,7 @@ def differing(x, y, tolerance):
     a, b = wide(x), wide(y)
     with np.errstate(all="ignore"):
         finite = np.abs(b[np.isfinite(b)])
-        scale = min(finite.mean(), 1e3) if finite.size else 0
+        scale = np.clip(finite.mean(), 1e-2, 1e3) if finite.size else 0
         close = np.abs(a - b) <= tolerance * (np.abs(b) + scale)
         return ~((a == b) | (np.isnan(a) & np.isnan(b)) | close)
 
