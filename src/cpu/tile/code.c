@@ -80,9 +80,10 @@ void tt_cpu_tile_add_code(tt_cpu_tile *tile, tt_cpu_code **codes, tt_arena *scra
   }
 }
 
-/* How one row reads an input. */
-static bool row_input(const tt_cpu_tile_in *in, int64_t row, bool *out_scalar) {
-  *out_scalar = in->period == 1 || (in->period > 0 && in->inner == row);
+/* How a row of an array of `count` elements reads an input. What begins again after some rows is
+ * read by no pointer that goes on evenly. */
+static bool row_input(const tt_cpu_tile_in *in, int64_t row, int64_t count, bool *out_scalar) {
+  *out_scalar = in->period == 1 || (in->inner == row && in->period == count / row);
   return *out_scalar || in->period == 0 || (in->inner == 1 && in->period == row);
 }
 
@@ -104,7 +105,7 @@ bool tt_cpu_tile_add_row_code(const tt_cpu_tile *tile, tt_cpu_code **codes, tt_a
     return false;
   for (uint32_t i = 0; i < tile->ins; i++) {
     in[i].dtype = dtypes[i];
-    if (!row_input(&tile->in[i], row->row, &in[i].scalar))
+    if (!row_input(&tile->in[i], row->row, tile->count, &in[i].scalar))
       return false;
   }
   for (uint32_t i = 0; i < tile->outs; i++)

@@ -79,6 +79,18 @@ static const kernel_case rows[] = {
                               "\n" ADD("%len", "%nn", "%z", "1", NORM, ONE, EACH)
                                   ADD("%got", "%len", "%z", "0", EACH, ONE, ONE),
      "300.0", 8},
+    /* An element for each row, the same again after three of them. */
+    {"tensor<20x3xf32>",
+     "%one = stablehlo.constant dense<1.0> : tensor<20x3x70xf32>\n%z = stablehlo.constant "
+     "dense<0.0> : " ONE "\n%p = stablehlo.iota dim = 0 : tensor<3xf32>\n"
+     "%b = stablehlo.broadcast_in_dim %p, dims = [1] : (tensor<3xf32>) -> tensor<20x3x70xf32>\n"
+     "%y = stablehlo.add %one, %b : tensor<20x3x70xf32>\n" ADD(
+         "%got", "%y", "%z", "2", "tensor<20x3x70xf32>", ONE,
+         "tensor<20x3xf32>") "%i = stablehlo.iota dim = 1 : tensor<20x3xf32>\n"
+                             "%n = stablehlo.constant dense<70.0> : tensor<20x3xf32>\n"
+                             "%m = stablehlo.multiply %i, %n : tensor<20x3xf32>\n"
+                             "%want = stablehlo.add %m, %n : tensor<20x3xf32>\n",
+     NULL, 0},
     /* What a reduction gives, reduced again along rows as long as the first one's. */
     {EACH,
      "%x = stablehlo.iota dim = 0 : tensor<300x2x2xf32>\n%z = stablehlo.constant dense<0.0> : " ONE

@@ -267,7 +267,11 @@ def binary(g):
         ops = ["add", "subtract", "multiply", "maximum", "minimum", "and", "or", "xor"]
         ops += ["shift_left", "shift_right_arithmetic", "shift_right_logical"]
         ops += ["divide", "remainder"] if g.one_in(3) else []
-        return g.one(g.rng.choice(ops), [a, b], a.kind)
+        op = g.rng.choice(ops)
+        if op in ("divide", "remainder"):  # XLA dies of some quotients by zero when it folds them
+            one = g.one("constant", [], b.kind, f"value = dense<1> : {_tensor(b.kind)}", mag=1)
+            b = g.one("or", [b, one], b.kind)
+        return g.one(op, [a, b], a.kind)
     cplx = dtype.startswith("complex")
     op = g.rng.choice(["add", "subtract", "multiply"] + ([] if cplx else ["maximum", "minimum"]))
     if g.exact:
