@@ -18,6 +18,13 @@ def floats(g, rank):
     return g.fresh(g.kind(dtype, g.rng.randint(rank, 3)))
 
 
+def joined(g, v):
+    """The value with something spread over some of its axes added, at times."""
+    if g.one_in(2):
+        return v
+    return combine(g, g.rng.choice(["add", "multiply", "maximum"]), v, g.broadcast_of(v.kind)) or v
+
+
 def spread(g, r, kind, kept):
     """The value along the axes ``kept``, the same along the others; at times through [.., 1]."""
     if g.one_in(3):
@@ -52,7 +59,7 @@ def rows(g, v):
 
 
 def softmax(g):
-    v = floats(g, 1)
+    v = joined(g, floats(g, 1))
     axes, kept = rows(g, v)
     most = regions.reduce(g, v, axes, "maximum")
     if most is None:
@@ -78,7 +85,7 @@ def mean(g, v, axes):
 
 
 def layer_norm(g):
-    v = floats(g, 1)
+    v = joined(g, floats(g, 1))
     axes, kept = rows(g, v)
     wide = v
     if v.dtype in ("bf16", "f16") and g.one_in(2):
@@ -156,6 +163,7 @@ def norm_back(g):
     if x is None:
         return
     rank = len(v.dims)
+    x = joined(g, x)
     along = regions.reduce(g, x, [rank - 1], "add")
     regions.reduce(g, x, list(range(rank - 1)), g.rng.choice(["add", "maximum"]))
     if along is not None:
@@ -168,7 +176,7 @@ def column_sums(g):
     v = floats(g, 2)
     x = v
     for _ in range(g.rng.randint(0, 2)):
-        x = combine(g, g.rng.choice(["add", "maximum", "subtract"]), x, g.like(v.kind)) or x
+        x = combine(g, g.rng.choice(["add", "maximum", "subtract"]), joined(g, x), g.like(v.kind)) or x
     regions.reduce(g, x, list(range(len(v.dims) - 1)), g.rng.choice(["add", "maximum"]))
     if g.one_in(2):
         regions.reduce(g, x, [len(v.dims) - 1], "add")
