@@ -34,6 +34,7 @@ typedef struct known {
   override hints[TT_PJ_HINT_COUNT][2]; /* besides, of those with hint 1 << i */
   bool uses_malloc;                    /* the device's memory is malloc's */
   const char *devices_option;          /* of a client: how many devices it has */
+  bool in_order; /* a device runs its programs in the order that they were given to it in */
 } known;
 
 /* The places of the hints in `known`. */
@@ -46,7 +47,8 @@ _Static_assert(TT_PJ_QUICK == 1 << QUICK && TT_PJ_LOOSE_MAX == 1 << LOOSE_MAX &&
 static const known rows[] = {
     {.name = "cpu",
      .files = {"torch_tpu/libpjrt_cpu.so", "libpjrt_cpu.so"},
-     .devices_option = "cpu_device_count"},
+     .devices_option = "cpu_device_count",
+     .in_order = true},
     {.name = "xla_cpu",
      .files = {"xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so", "xla_cpu_pjrt/xla_cpu_pjrt.so"},
      /* Hides "Unsupported fusion type" on stderr. */
@@ -126,11 +128,20 @@ const char *tt_pj_known_by_file(const char *path) {
   return NULL;
 }
 
-const char *tt_pj_plugin_devices_option(const char *name_or_path) {
+static const known *find_row(const char *name_or_path) {
   bool is_path = strchr(name_or_path, '/') != NULL;
   const char *name = is_path ? tt_pj_known_by_file(name_or_path) : name_or_path;
-  const known *row = name == NULL ? NULL : row_of(name);
+  return name == NULL ? NULL : row_of(name);
+}
+
+const char *tt_pj_plugin_devices_option(const char *name_or_path) {
+  const known *row = find_row(name_or_path);
   return row == NULL ? NULL : row->devices_option;
+}
+
+bool tt_pj_plugin_in_order(const char *name_or_path) {
+  const known *row = find_row(name_or_path);
+  return row != NULL && row->in_order;
 }
 
 /* ---- finding ---- */

@@ -35,6 +35,9 @@ TT_NODISCARD tt_error *tt_pj_plugin_find(const char *name_or_path, const char *c
 /* The client's option (an int64) by which that plugin has as many devices as one asks for; NULL:
  * they are what the machine has. */
 const char *tt_pj_plugin_devices_option(const char *name_or_path);
+/* Whether each of its devices is known to run programs in the order that they were given to it in:
+ * when the last is done, all are. */
+bool tt_pj_plugin_in_order(const char *name_or_path);
 
 /* Finds, loads, checks and initialises a plugin. The library stays loaded until the process ends,
  * tt_pj_plugin_free or not; open each once per process and share it. Errors: NOT_FOUND no such name

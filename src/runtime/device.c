@@ -36,6 +36,7 @@ static tt_error *open_devices(tt_rt *rt) {
     device->rt = rt;
     device->index = (int)i;
     device->raw = raw[i];
+    pthread_mutex_init(&device->awaiting, NULL);
     TT_RETURN_IF_ERROR(tt_pj_device_describe(rt->plugin, raw[i], &info));
     device->kind = copy_text(info.kind);
     device->name = copy_text(info.name);
@@ -71,6 +72,7 @@ tt_error *tt_rt_open(const tt_rt_options *options, tt_rt **out_rt) {
   TT_TRY(tt_pj_plugin_open(options->plugin, options->dirs, options->dirs_count, TT_PJ_USE_DEVICES,
                            &rt->plugin));
   TT_TRY(open_client(rt, options));
+  rt->in_order = tt_pj_plugin_in_order(options->plugin);
   rt->platform = copy_text(tt_pj_client_platform_name(rt->client));
   rt->platform_version = copy_text(tt_pj_client_platform_version(rt->client));
   if (rt->platform == NULL || rt->platform_version == NULL)
@@ -125,6 +127,8 @@ void tt_rt_close(tt_rt *rt) {
   free_families(rt);
   free_executables(rt);
   for (size_t i = 0; i < rt->devices_count; i++) {
+    pthread_mutex_destroy(&rt->devices[i].awaiting);
+    free(rt->devices[i].unheld.events);
     free(rt->devices[i].kind);
     free(rt->devices[i].name);
   }
@@ -223,6 +227,9 @@ bool tt_rt_idle(tt_rt_device *device) {
   tt_rt_storage *storage = find_unfinished(device, false);
   bool idle = storage == NULL;
   tt_rt_storage_release(storage);
+  pthread_mutex_lock(&device->rt->lock);
+  idle = idle && tt_rt_unheld_done(device);
+  pthread_mutex_unlock(&device->rt->lock);
   return idle;
 }
 
@@ -236,6 +243,7 @@ tt_error *tt_rt_synchronize(tt_rt_device *device) {
     else
       tt_error_free(err);
   }
+  tt_rt_unheld_await(device);
   return first;
 }
 

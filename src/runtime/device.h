@@ -47,8 +47,9 @@ typedef struct tt_rt_device_info {
 } tt_rt_device_info;
 void tt_rt_device_describe(const tt_rt_device *device, tt_rt_device_info *out_info);
 
-/* Waits until all storages of the device hold their content. The error of work that failed and that
- * nobody has seen is returned once. */
+/* Waits until all storages of the device hold their content, and for work whose results are gone.
+ * The error of work that failed and that nobody has seen is returned once, unless the storage that
+ * would hold the result is gone. */
 TT_NODISCARD tt_error *tt_rt_synchronize(tt_rt_device *device);
 /* Whether work is still running. Never fails. */
 bool tt_rt_idle(tt_rt_device *device);

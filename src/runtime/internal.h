@@ -26,6 +26,13 @@ struct tt_rt_storage {
   uint32_t mark_index;            /* ...and its number there */
 };
 
+/* unheld.c: events of work whose results are gone, the oldest first; locked by rt->lock. */
+typedef struct tt_rt_unheld {
+  tt_pj_event **events; /* [capacity]; count of them from `first` on */
+  size_t first, count, capacity;
+  size_t awaiting; /* events that a thread has taken to wait for them */
+} tt_rt_unheld;
+
 struct tt_rt_device {
   tt_rt *rt;
   int index;
@@ -33,6 +40,9 @@ struct tt_rt_device {
   char *kind, *name;
   tt_rt_storage *storages; /* locked by rt->lock */
   tt_rt_memory memory;     /* locked by rt->lock */
+  tt_rt_storage *latest; /* whose content is the newest, if it is still there; locked by rt->lock */
+  tt_rt_unheld unheld;   /* locked by rt->lock */
+  pthread_mutex_t awaiting; /* held while unheld work is waited for; taken before rt->lock */
 };
 
 struct tt_rt {
@@ -41,6 +51,7 @@ struct tt_rt {
   char *platform, *platform_version;
   tt_rt_device *devices;
   size_t devices_count;
+  bool in_order; /* tt_pj_plugin_in_order */
   tt_rt_host host;
   pthread_mutex_t lock;
   /* locked by `lock` */
@@ -69,6 +80,16 @@ bool tt_rt_storage_retain_live(tt_rt_storage *storage);
  * held. */
 void tt_rt_storage_set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dtype dtype,
                             const int64_t *dims, size_t rank);
+
+/* ---- unheld.c ---- */
+
+/* The storage or its buffer is about to go: if work still fills that, it can be waited for later.
+ * rt->lock is held. */
+void tt_rt_unheld_add(tt_rt_storage *storage);
+/* Whether all such work is done; rt->lock is held. */
+bool tt_rt_unheld_done(tt_rt_device *device);
+/* Waits for it; no lock is held. */
+void tt_rt_unheld_await(tt_rt_device *device);
 
 /* ---- view.c ---- */
 

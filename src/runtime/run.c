@@ -228,6 +228,7 @@ static void take_content(tt_rt_storage *storage, const tt_rt_output *out, tt_pj_
                          const char *op) {
   tt_rt_storage_set_base(storage, buffer, out->dtype, out->dims, (size_t)out->rank);
   storage->op = op;
+  storage->device->latest = storage;
 }
 
 /* Storages for all new results first, so that running out of memory leaves nothing half written. */
@@ -252,6 +253,8 @@ static void store_outputs(run *r) {
       take_content(r->call->results[out->index].storage, out, r->outputs[i], op);
     } else if (out->kind == TT_RT_OUTPUT_STORAGE) {
       storage = r->shape->storages[out->index];
+      if (!r->rt->in_order)
+        tt_rt_unheld_add(storage);
       tt_pj_buffer_free(r->rt->plugin, storage->buffer); /* donated, or replaced */
       take_content(storage, out, r->outputs[i], op);
     } else {

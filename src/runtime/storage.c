@@ -57,6 +57,7 @@ void tt_rt_storage_release(tt_rt_storage *storage) {
   if (storage->next != NULL)
     storage->next->previous = storage->previous;
   tt_rt_account(storage, -1);
+  tt_rt_unheld_add(storage);
   pthread_mutex_unlock(&rt->lock);
   tt_pj_buffer_free(rt->plugin, storage->buffer);
   free(storage);
@@ -75,6 +76,7 @@ tt_error *tt_rt_storage_resize(tt_rt_storage *storage, int64_t size) {
   storage->size = size;
   tt_rt_account(storage, 1);
   if (size == 0) {
+    tt_rt_unheld_add(storage);
     dropped = storage->buffer;
     storage->buffer = NULL;
   }
@@ -160,6 +162,7 @@ tt_error *tt_rt_storage_upload(tt_rt_storage *storage, tt_dtype dtype, const int
   TT_RETURN_IF_ERROR(tt_pj_buffer_from_host(rt->client, storage->device->raw, NULL, &array,
                                             TT_PJ_HOST_COPY, &buffer, NULL));
   pthread_mutex_lock(&rt->lock);
+  tt_rt_unheld_add(storage);
   old = storage->buffer;
   tt_rt_storage_set_base(storage, buffer, dtype, array.dims, array.rank);
   storage->op = NULL;
@@ -242,6 +245,7 @@ tt_error *tt_rt_storage_copy(tt_rt_storage *storage, tt_rt_device *device,
     tt_rt_storage_set_base(copy, copy->buffer, storage->dtype, storage->dims,
                            (size_t)storage->rank);
     copy->op = storage->op;
+    device->latest = copy;
   }
   pthread_mutex_unlock(&rt->lock);
 out:

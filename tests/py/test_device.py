@@ -200,6 +200,29 @@ def test_synchronize_waits(device):
     assert torch.tpu.current_stream().query()
 
 
+@pytest.mark.parametrize("replaced", [False, True], ids=["dropped", "replaced"])
+def test_synchronize_waits_for_results_that_are_gone(device, replaced):
+    x = torch.ones(1000, 1000, device=device)
+    out = torch.empty_like(x)
+    (x @ x).cpu()
+
+    def work():
+        y = x
+        for _ in range(8):
+            y = y @ x
+        if replaced:
+            torch.mm(x, y, out=out)
+            out.copy_(torch.ones(1000, 1000))
+
+    work()
+    assert not torch.tpu.current_stream().query()
+    torch.tpu.synchronize()
+    assert torch.tpu.current_stream().query()
+    began = time.process_time()
+    time.sleep(0.05)
+    assert time.process_time() - began < 0.02
+
+
 def test_waiting_releases_the_gil(device):
     """Another thread makes progress while this one waits."""
     x = torch.ones(1500, 1500, device=device)
