@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "rt_test.h"
@@ -234,4 +235,35 @@ TEST_WITHOUT_TORTURE(rt_random, without_a_generator_is_an_error) {
     goto out;
   EXPECT_ERR(draw(rt, NULL, 4, a), TT_INTERNAL, "without a generator");
 out:;
+}
+
+/* ---- waiting ---- */
+
+/* More of them than the runtime first has room for. */
+TEST_WITHOUT_TORTURE(rt_synchronize, waits_for_results_that_are_gone) {
+  enum { COUNT = 1 << 20, TIMES = 100 };
+  tt_rt *rt = rt_get();
+  rt_tensor x = {0}, y = {0}, z = {0};
+  float *ones = calloc(COUNT, sizeof *ones);
+  if (rt == NULL || ones == NULL)
+    goto out;
+  REQUIRE_OK(rt_vector(rt, ones, COUNT, &x));
+  REQUIRE_OK(rt_add(rt, &x, &x, 1, NULL, &y));
+  REQUIRE_OK(tt_rt_synchronize(tt_rt_device_at(rt, 0)));
+  EXPECT(tt_rt_idle(tt_rt_device_at(rt, 0)));
+  for (int i = 0; i < TIMES; i++) {
+    REQUIRE_OK(rt_add(rt, &y, &x, 1, NULL, &z));
+    rt_drop(&y);
+    y = z;
+    z = (rt_tensor){0};
+  }
+  rt_drop(&y);
+  EXPECT(!tt_rt_idle(tt_rt_device_at(rt, 0)));
+  REQUIRE_OK(tt_rt_synchronize(tt_rt_device_at(rt, 0)));
+  EXPECT(tt_rt_idle(tt_rt_device_at(rt, 0)));
+out:
+  free(ones);
+  rt_drop(&x);
+  rt_drop(&y);
+  rt_drop(&z);
 }
