@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "cpu/compile.h"
+#include "cpu/kernels.h"
 #include "cpu/view.h"
 
 static tt_error *no_memory(void) { return tt_error_no_memory(0); }
@@ -321,6 +322,31 @@ static tt_error *compile_operands(tt_cpu_maker *m, const tt_hlo_op *op, tt_cpu_b
   return NULL;
 }
 
+/* The result of a window is no memory of its own, but a base that each run of the step sets. */
+static tt_error *kernel_window(const tt_cpu_args *args) {
+  const tt_cpu_step *step = args->run->step;
+  int64_t bytes = tt_cpu_slice_start(args) * tt_dtype_bytes(args->op->operands[0]->type.dtype);
+  args->run->bases[step->refs[step->ins].base] = (uintptr_t)args->in[0] + (uintptr_t)bytes;
+  return NULL;
+}
+
+/* A part of what stays as it is for as long as the block runs: of a value from outside, such as
+ * what a loop reads a step at a time. */
+static bool reads_window(const tt_cpu_maker *m, const tt_hlo_op *op, const tt_cpu_block *block) {
+  if (!tt_cpu_is_window(op) || tt_cpu_value_at(m, op->operands[0]->number)->period != 0)
+    return false;
+  const tt_cpu_value *root = tt_cpu_value_at(m, tt_cpu_root_of(m, op->operands[0]->number));
+  return root->block != block && root->kind != TT_CPU_VALUE_CONSTANT;
+}
+
+static void aim_window(tt_cpu_maker *m, const tt_hlo_op *op, tt_cpu_step *step) {
+  tt_cpu_value *value = tt_cpu_value_at(m, op->results[0].number);
+  step->kernel = kernel_window;
+  value->kind = TT_CPU_VALUE_WINDOW;
+  value->placed = true;
+  value->ref = (tt_cpu_ref){m->body->bases++, 0};
+}
+
 static tt_error *compile_other(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *block) {
   tt_cpu_step *step = NULL;
   tt_cpu_absorbed *absorbed = NULL;
@@ -342,6 +368,8 @@ static tt_error *compile_other(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *blo
     TT_RETURN_IF_ERROR(add_result(m, op, i, step));
   for (uint32_t i = 0; i < extras; i++)
     TT_RETURN_IF_ERROR(add_extra(m, op, i, step));
+  if (reads_window(m, op, block))
+    aim_window(m, op, step);
   if (step->callee != NULL && step->callee->depth + 1 > m->body->depth)
     m->body->depth = step->callee->depth + 1;
   return NULL;

@@ -3,8 +3,8 @@
  * A function is a body: blocks (its regions, the function's own first) of steps. Addresses are
  * written down as (base, offset): the bases of a run are the frame (one block of scratch that
  * holds every value which lives in no parameter, result or constant), the parameters, the results,
- * and for each region its arguments and what its return gets. So a plan holds no address of a run,
- * and a region may be run with other arguments each time. */
+ * for each region its arguments and what its return gets, and windows on other values. So a plan
+ * holds no address of a run, and a region may be run with other arguments each time. */
 #ifndef TT_CPU_PLAN_INTERNAL_H
 #define TT_CPU_PLAN_INTERNAL_H
 
@@ -102,6 +102,7 @@ struct tt_cpu_plan {
 typedef enum tt_cpu_value_kind {
   TT_CPU_VALUE_STEP,    /* a step's result or extra */
   TT_CPU_VALUE_ARG,     /* of a block */
+  TT_CPU_VALUE_WINDOW,  /* part of another value, at a base of its own */
   TT_CPU_VALUE_CONSTANT /* has its address already */
 } tt_cpu_value_kind;
 

@@ -2,6 +2,8 @@
 
 #include "cpu/kernel.h"
 
+enum { WINDOW_ALIGN = 64 };
+
 static const tt_hlo_type *operand(const tt_hlo_op *op) { return &op->operands[0]->type; }
 
 /* The axes that are longer than 1 keep their order. */
@@ -87,4 +89,18 @@ bool tt_cpu_is_spread(const tt_hlo_op *op, int64_t *out_inner, int64_t *out_peri
   for (int32_t i = last + 1; i < to->rank && last >= 0; i++)
     *out_inner *= to->dims[i];
   return inside == *out_period;
+}
+
+bool tt_cpu_is_window(const tt_hlo_op *op) {
+  if (op->code != TT_HLO_DYNAMIC_SLICE || tt_cpu_count(&op->results[0].type) == 0)
+    return false;
+  const tt_hlo_type *from = operand(op), *to = &op->results[0].type;
+  int64_t apart = tt_dtype_bytes(from->dtype); /* places that the last divided axis can begin at */
+  int32_t i = from->rank;
+  while (i > 0 && from->dims[i - 1] == to->dims[i - 1])
+    apart *= from->dims[--i];
+  for (int32_t k = 0; k < i - 1; k++)
+    if (to->dims[k] != 1)
+      return false;
+  return apart % WINDOW_ALIGN == 0;
 }

@@ -128,12 +128,19 @@ static int64_t clamped_start(const tt_cpu_args *args, uint32_t i, int64_t dim, i
   return start > dim - size ? dim - size : start;
 }
 
+int64_t tt_cpu_slice_start(const tt_cpu_args *args) {
+  const tt_hlo_type *from = operand(args, 0), *to = result(args);
+  int64_t strides[TT_HLO_RANK_MAX], start = 0;
+  tt_cpu_strides(from, strides);
+  for (int32_t i = 0; i < from->rank; i++)
+    start += strides[i] * clamped_start(args, 1 + (uint32_t)i, from->dims[i], to->dims[i]);
+  return start;
+}
+
 tt_error *tt_cpu_kernel_dynamic_slice(const tt_cpu_args *args) {
   tt_cpu_move m = move_to_result(args);
   tt_cpu_strides(operand(args, 0), m.in);
-  for (int32_t i = 0; i < m.rank; i++)
-    m.offset +=
-        m.in[i] * clamped_start(args, 1 + (uint32_t)i, operand(args, 0)->dims[i], m.dims[i]);
+  m.offset = tt_cpu_slice_start(args);
   return run_move(args, &m);
 }
 

@@ -4,9 +4,9 @@
  *
  * t steps, b rows, i inputs, h hidden, d directions. Products over all steps at once stand outside
  * the loop: what is left inside is [b, h] x [h, 4 h] and the gates. The reserve keeps, for each
- * direction and step, [b, 6 h]: the four gates after their functions, and the cell and the hidden
- * state before the step: [d, t, b, 6 h]. Products take the weights' dtype, the rest is in opmath.
- */
+ * direction and step, six values of [b, h]: the four gates after their functions, and the cell and
+ * the hidden state before the step: [d, 6, t, b, h]. Products take the weights' dtype, the rest is
+ * in opmath. */
 #include <string.h>
 
 #include "lower/rules/rules.h"
@@ -111,6 +111,31 @@ static tt_hlo_value *zeros(const layer *l, int64_t columns) {
   return tt_hlo_full(l->b, tt_hlo_const(l->b, l->math, 0), dims, 3);
 }
 
+/* Places of [count, t, b, h] for one value of each step. */
+static tt_hlo_value *kept_zeros(const layer *l) {
+  const tt_hlo_dim dims[4] = {tt_hlo_dim_number(KEPT), tt_hlo_dim_number(l->steps),
+                              tt_hlo_dim_number(l->rows), tt_hlo_dim_number(l->hidden)};
+  return tt_hlo_full(l->b, tt_hlo_const(l->b, l->math, 0), dims, 4);
+}
+
+/* Value k that was kept of a step: [KEPT, t, b, h] -> [b, h] */
+static tt_hlo_value *kept_at_step(const layer *l, tt_hlo_value *kept, int k, tt_hlo_value *step) {
+  const int64_t sizes[4] = {1, 1, l->rows, l->hidden};
+  tt_hlo_value *starts[4] = {number(l, k), step, number(l, 0), number(l, 0)};
+  tt_hlo_value *part = tt_hlo_dynamic_slice(l->b, kept, starts, sizes);
+  return tt_hlo_squeeze(l->b, tt_hlo_squeeze(l->b, part, 0), 0);
+}
+
+static tt_hlo_value *keep_step(const layer *l, tt_hlo_value *kept, tt_hlo_value *step,
+                               tt_hlo_value *const *parts) {
+  for (int k = 0; k < KEPT; k++) {
+    tt_hlo_value *starts[4] = {number(l, k), step, number(l, 0), number(l, 0)};
+    tt_hlo_value *part = tt_hlo_unsqueeze(l->b, tt_hlo_unsqueeze(l->b, parts[k], 0), 0);
+    kept = tt_hlo_dynamic_update_slice(l->b, kept, part, starts);
+  }
+  return kept;
+}
+
 /* ---- parts ---- */
 
 static tt_hlo_value *columns(const layer *l, tt_hlo_value *x, int from, int count) {
@@ -204,7 +229,7 @@ static tt_hlo_value *new_cell(const layer *l, tt_hlo_value *const *gates, tt_hlo
 }
 
 /* One direction. h and c: the state before and, on return, after all steps; output [t, b, h]; kept
- * [t, b, 6 h], not touched when `out_kept` is NULL. */
+ * [KEPT, t, b, h], not touched when `out_kept` is NULL. */
 static void run_forward(const layer *l, tt_hlo_value *input, tt_hlo_value **h, tt_hlo_value **c,
                         tt_hlo_value **out_output, tt_hlo_value **out_kept) {
   tt_hlo_value *weight_t = tt_hlo_swap_axes(l->b, weight(l, 1), 0, 1);
@@ -213,7 +238,7 @@ static void run_forward(const layer *l, tt_hlo_value *input, tt_hlo_value **h, t
   tt_hlo_value *v[7], *out[7], *parts[KEPT], *step, *gates;
   size_t count = out_kept != NULL ? 7 : 6;
   turns loop;
-  inits[6] = out_kept != NULL ? zeros(l, KEPT * l->hidden) : NULL;
+  inits[6] = out_kept != NULL ? kept_zeros(l) : NULL;
   memcpy(v, inits, sizeof v);
   begin_loop(l, &loop, v, count);
   step = step_of(l, v[0], l->reverse);
@@ -226,7 +251,7 @@ static void run_forward(const layer *l, tt_hlo_value *input, tt_hlo_value **h, t
   v[1] = tt_hlo_mul(l->b, parts[3], tt_hlo_tanh(l->b, v[2]));
   v[3] = put_step(l, v[3], step, v[1]);
   if (out_kept != NULL)
-    v[6] = put_step(l, v[6], step, tt_hlo_concat(l->b, parts, KEPT, 1));
+    v[6] = keep_step(l, v[6], step, parts);
   end_loop(l, &loop, inits, v, out);
   *h = out[1];
   *c = out[2];
@@ -279,14 +304,12 @@ static tt_error *lower_rnn(tt_low_ctx *ctx, const tt_low_value *args, size_t arg
 
 /* ---- backward ---- */
 
-/* Gradients of the gates before their functions [b, 4 h], and of the cell before the step. `kept`:
- * as in the reserve. */
-static tt_hlo_value *cell_backward(const layer *l, tt_hlo_value *kept, tt_hlo_value *grad_h,
+/* Gradients of the gates before their functions [b, 4 h], and of the cell before the step. `p`:
+ * what was kept of it. */
+static tt_hlo_value *cell_backward(const layer *l, tt_hlo_value *const *p, tt_hlo_value *grad_h,
                                    tt_hlo_value **grad_c) {
   tt_hlo_build *b = l->b;
-  tt_hlo_value *p[5], *grads[4], *slopes[4], *cell_tanh;
-  for (int k = 0; k < 5; k++)
-    p[k] = columns(l, kept, k, 1);
+  tt_hlo_value *grads[4], *slopes[4], *cell_tanh;
   cell_tanh = tt_hlo_tanh(b, new_cell(l, p, p[4]));
   for (int k = 0; k < 4; k++)
     slopes[k] = k == 2 ? minus(l, tt_hlo_mul(b, p[k], p[k])) : tt_hlo_mul(b, minus(l, p[k]), p[k]);
@@ -306,14 +329,16 @@ static tt_hlo_value *run_backward(const layer *l, tt_hlo_value *kept, tt_hlo_val
                                   tt_hlo_value **grad_h, tt_hlo_value **grad_c) {
   tt_hlo_value *inits[7] = {number(l, 0), *grad_h,      *grad_c,    zeros(l, 4 * l->hidden),
                             kept,         weight(l, 1), grad_output};
-  tt_hlo_value *v[7], *out[7], *step, *grads, *at;
+  tt_hlo_value *v[7], *out[7], *parts[5], *step, *grads, *at;
   size_t count = grad_output != NULL ? 7 : 6;
   turns loop;
   memcpy(v, inits, sizeof v);
   begin_loop(l, &loop, v, count);
   step = step_of(l, v[0], !l->reverse);
   at = grad_output != NULL ? tt_hlo_add(l->b, v[1], at_step(l, v[6], step)) : v[1];
-  grads = cell_backward(l, at_step(l, v[4], step), at, &v[2]);
+  for (int k = 0; k < 5; k++)
+    parts[k] = kept_at_step(l, v[4], k, step);
+  grads = cell_backward(l, parts, at, &v[2]);
   v[1] = contract(l, grads, v[5], &(int64_t){1}, &(int64_t){0}, 1);
   v[3] = put_step(l, v[3], step, grads);
   end_loop(l, &loop, inits, v, out);
@@ -367,7 +392,8 @@ static tt_error *lower_rnn_backward(tt_low_ctx *ctx, const tt_low_value *args, s
     c[d] = grad_or_zero(&l, &args[B_GRAD_CY], d, cx);
     grads = run_backward(&l, kept, output, &h[d], &c[d]);
     if (!masked(&args[B_MASK], 3))
-      set_weight_grads(&l, grads, args[INPUT].tensor, columns(&l, kept, 5, 1),
+      set_weight_grads(&l, grads, args[INPUT].tensor,
+                       tt_hlo_squeeze(l.b, tt_hlo_slice_axis(l.b, kept, 0, 5, 6, 1), 0),
                        &results[3 + d * (l.biased ? 4 : 2)]);
     part = contract(&l, grads, weight(&l, 0), &(int64_t){2}, &(int64_t){0}, 1);
     inputs = inputs == NULL ? part : tt_hlo_add(l.b, inputs, part);

@@ -98,7 +98,9 @@ TEST_WITHOUT_TORTURE(cpu_kernel, gemm_every_instruction_set) {
       {3, 40, 257, false, true, false, true},     {20, 200, 290, false, false, false, true},
       {150, 60, 300, true, true, false, true},    {7, 33, 300, false, true, false, true},
       {20, 41, 70, false, true, false, false},    {32, 3, 31, false, true, false, true},
-      {100, 150, 280, true, false, false, true},
+      {100, 150, 280, true, false, false, true},  {16, 70, 300, false, false, false, true},
+      {15, 64, 33, false, true, false, false},    {16, 64, 40, true, false, true, false},
+      {184, 40, 30, false, false, false, false},  {22, 64, 40, false, false, true, true},
   };
   const tt_cpu_gemm_kernels *kernels[TT_CPU_ISA_COUNT] = {&tt_cpu_gemm_base};
   float *a = tt_cpu_memory_alloc(1 << 20), *b = tt_cpu_memory_alloc(1 << 20);

@@ -177,6 +177,39 @@ TEST(cpu_plan, loop_state_does_not_leak_out) {
   check_case(&c);
 }
 
+/* The sum of the rows of x, each read where it stands, and the last of them as the body returns it;
+ * the rows that are read are those of x before the loop, though x is written in it. */
+TEST(cpu_plan, loops_read_windows) {
+  static const kernel_case c = {
+      "tensor<3x16xi32>",
+      "%x = stablehlo.iota dim = 0 : tensor<4x16xi32>\n%0 = stablehlo.constant dense<0> : "
+      "tensor<i32>\n%1 = stablehlo.constant dense<1> : tensor<i32>\n%4 = stablehlo.constant "
+      "dense<4> : tensor<i32>\n%z = stablehlo.constant dense<0> : tensor<1x16xi32>\n"
+      "%r:5 = stablehlo.while(%i = %0, %s = %z, %l = %z, %w = %x, %p = %x) : tensor<i32>, "
+      "tensor<1x16xi32>, tensor<1x16xi32>, tensor<4x16xi32>, tensor<4x16xi32>\ncond {\n%t = "
+      "stablehlo.compare LT, %i, %4 : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return "
+      "%t : tensor<i1>\n} do {\n%n = stablehlo.add %i, %1 : tensor<i32>\n"
+      "%k = stablehlo.dynamic_slice %p, %i, %0, sizes = [1, 16] : (tensor<4x16xi32>, tensor<i32>, "
+      "tensor<i32>) -> tensor<1x16xi32>\n%o = stablehlo.dynamic_slice %w, %i, %0, sizes = [1, 16] "
+      ": "
+      "(tensor<4x16xi32>, tensor<i32>, tensor<i32>) -> tensor<1x16xi32>\n%d = stablehlo.add %k, %o "
+      ": "
+      "tensor<1x16xi32>\n%u = stablehlo.dynamic_update_slice %w, %d, %n, %0 : (tensor<4x16xi32>, "
+      "tensor<1x16xi32>, tensor<i32>, tensor<i32>) -> tensor<4x16xi32>\n%a = stablehlo.add %s, %o "
+      ": "
+      "tensor<1x16xi32>\nstablehlo.return %n, %a, %k, %u, %p : tensor<i32>, tensor<1x16xi32>, "
+      "tensor<1x16xi32>, tensor<4x16xi32>, tensor<4x16xi32>\n}\n"
+      "%m = stablehlo.slice %r#3 [3:4, 0:16] : (tensor<4x16xi32>) -> tensor<1x16xi32>\n"
+      "%got = stablehlo.concatenate %r#1, %r#2, %m, dim = 0 : (tensor<1x16xi32>, tensor<1x16xi32>, "
+      "tensor<1x16xi32>) -> tensor<3x16xi32>",
+      /* rows of w as they are read: 0, 0, 1, 3; the last is written with 3 + 3 */
+      "[[4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], "
+      "[3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3], "
+      "[6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6]]",
+      0};
+  check_case(&c);
+}
+
 TEST(cpu_plan, calls) {
   tt_cpu_plan *plan = NULL;
   float *x = floats(0, 1), *y = floats(0, 0);

@@ -1,6 +1,6 @@
 """Cases of whole LSTM layers. cuDNN's overloads have no CPU kernel: a plain loop over the steps says what is right.
 
-The reserve holds, for each direction and step, i, f, g, o and the cell and the hidden state before the step."""
+The reserve holds, for each direction, i, f, g, o and the cell and the hidden state before the step, of all steps."""
 
 import torch
 
@@ -12,10 +12,10 @@ def layer(x, weights, hx, cx, reverse):
     for t in reversed(range(len(x))) if reverse else range(len(x)):
         i, f, g, o = (x[t] @ w_ih.t() + h @ w_hh.t() + sum(biases)).chunk(4, -1)
         i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
-        kept[t] = torch.cat([i, f, g, o, c, h], -1)
+        kept[t] = torch.stack([i, f, g, o, c, h])
         c = f * c + i * g
         h = outputs[t] = o * c.tanh()
-    return torch.stack(outputs), h, c, torch.stack(kept)
+    return torch.stack(outputs), h, c, torch.stack(kept, 1)
 
 
 def network(x, weights, stride, hx, cx, train=True):
