@@ -9,8 +9,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -67,6 +69,32 @@ tt_cpu_memory_stats tt_cpu_memory_stats_get(void) {
 }
 
 void tt_cpu_memory_limit_set(int64_t new_limit) { atomic_store(&limit, new_limit); }
+
+/* "max" in the file, and no file, are no limit. */
+static int64_t group_limit(const char *path) {
+  long long bytes = -1;
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return -1;
+  if (fscanf(file, "%lld", &bytes) != 1)
+    bytes = -1;
+  fclose(file);
+  return bytes;
+}
+
+int64_t tt_cpu_memory_of_machine(void) {
+  static const char *const groups[] = {"/sys/fs/cgroup/memory.max",
+                                       "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+  int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE), most = -1;
+  if (pages > 0 && size > 0 && __builtin_mul_overflow(pages, size, &most))
+    most = -1;
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+    int64_t group = group_limit(groups[i]);
+    if (group > 0 && (most < 0 || group < most))
+      most = group;
+  }
+  return most;
+}
 
 /* ---- mappings ---- */
 

@@ -20,6 +20,8 @@ typedef struct tt_cpu_memory_stats {
 tt_cpu_memory_stats tt_cpu_memory_stats_get(void);
 /* Blocks in use at a time, in bytes; -1: no limit. */
 void tt_cpu_memory_limit_set(int64_t limit);
+/* What the machine has, or this process's control group where that is less; -1: not known. */
+int64_t tt_cpu_memory_of_machine(void);
 /* Gives what is kept back to the system. */
 void tt_cpu_memory_trim(void);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/dump.h"
 #include "cpu/emit/emit.h"
 #include "cpu/passes/passes.h"
 #include "cpu/plan_internal.h"
@@ -29,6 +30,7 @@ static tt_error *make_body(tt_cpu_plan *plan, const tt_hlo_func *func, int depth
   maker.body = body;
   TT_TRY(tt_cpu_compile(&maker));
   TT_TRY(tt_cpu_place(&maker));
+  TT_TRY(tt_cpu_dump_body(&plan->dump, &maker));
   body->made = true;
   *out_body = body;
 out:
@@ -97,6 +99,16 @@ static void find_stash(tt_cpu_plan *plan) {
   }
 }
 
+static const struct pass {
+  const char *name;
+  tt_error *(*run)(tt_hlo_module *module);
+} passes[] = {
+    {"expand", tt_cpu_expand_module},
+    {"promote", tt_cpu_promote},
+    {"simplify", tt_cpu_simplify},
+    {"transposes", tt_cpu_fold_transposes},
+};
+
 tt_error *tt_cpu_plan_new_take(tt_hlo_module *module, tt_cpu_plan **out_plan) {
   tt_error *err = NULL;
   tt_cpu_body *body = NULL;
@@ -107,9 +119,12 @@ tt_error *tt_cpu_plan_new_take(tt_hlo_module *module, tt_cpu_plan **out_plan) {
     return tt_error_no_memory(sizeof *plan);
   }
   plan->module = module;
-  TT_TRY(tt_cpu_expand_module(module));
-  TT_TRY(tt_cpu_promote(module));
-  TT_TRY(tt_cpu_fold_transposes(module));
+  plan->dump = tt_cpu_dump_begin();
+  TT_TRY(tt_cpu_dump_module(&plan->dump, "program", module));
+  for (size_t i = 0; i < TT_COUNT(passes); i++) {
+    TT_TRY(passes[i].run(module));
+    TT_TRY(tt_cpu_dump_module(&plan->dump, passes[i].name, module));
+  }
   TT_TRY(make_body(plan, module->funcs, 0, &body));
   TT_TRY(fill_slots(plan));
   find_stash(plan);

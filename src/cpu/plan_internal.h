@@ -86,6 +86,12 @@ struct tt_cpu_body {
   tt_cpu_body *next;
 };
 
+/* Where the program is written down while it is made (dump.h). */
+typedef struct tt_cpu_dump {
+  const char *folder; /* NULL: nowhere */
+  uint32_t program, part;
+} tt_cpu_dump;
+
 struct tt_cpu_plan {
   tt_hlo_module *module;
   tt_arena arena;
@@ -94,6 +100,7 @@ struct tt_cpu_plan {
   tt_cpu_slot *params, *results;
   size_t params_count, results_count;
   tt_cpu_costs costs;
+  tt_cpu_dump dump;
   bool stash; /* a parameter that is returned may be overwritten before it is copied */
 };
 

@@ -59,6 +59,9 @@ VARIABLES = (
     ),
     Variable("TORCH_TPU_DUMP", "", "folder: every program compiled is written there as text"),
     Variable("TORCH_DEVICE_BACKEND_AUTOLOAD", "1", "0: import torch does not load us", "torch"),
+    Variable(
+        "TT_CPU_DUMP", "", "folder: each pass over a program is written there", "the plugin cpu"
+    ),
     Variable("TT_CPU_LAPACK", "", "file of a library with LAPACKE; off: none", "the plugin cpu"),
     Variable("TPU_VISIBLE_CHIPS", "", "chips that this process may use", "libtpu"),
     Variable("LIBTPU_INIT_ARGS", "", "options of the TPU runtime", "libtpu"),

@@ -11,6 +11,9 @@ TT_NODISCARD tt_error *tt_cpu_expand_module(tt_hlo_module *module);
  * sends them for `preferred_element_type`; the specification does not. The operands are converted
  * first, so that kernels see floats only. */
 TT_NODISCARD tt_error *tt_cpu_promote(tt_hlo_module *module);
+/* Drops ops whose result is an operand as it is, or that of an op before them, and what nobody
+ * reads. The bits of all results stay. */
+TT_NODISCARD tt_error *tt_cpu_simplify(tt_hlo_module *module);
 /* Convolutions read what reverses and transposes of their operands would copy, and write what a
  * transpose of their result would. */
 TT_NODISCARD tt_error *tt_cpu_fold_transposes(tt_hlo_module *module);

@@ -5,19 +5,9 @@
  * Values are numbered by their uses meanwhile, so that ops which nobody reads any more can go. */
 #include <string.h>
 
+#include "cpu/passes/edit.h"
 #include "cpu/passes/passes.h"
 #include "cpu/plan_internal.h"
-
-static void count_region(tt_hlo_region *region, bool add) {
-  for (tt_hlo_op *op = region->first; op != NULL; op = op->next) {
-    for (uint32_t i = 0; !add && i < op->results_count; i++)
-      op->results[i].number = 0;
-    for (uint32_t i = 0; add && i < op->operands_count; i++)
-      op->operands[i]->number++;
-    for (uint32_t i = 0; i < op->regions_count; i++)
-      count_region(op->regions[i], add);
-  }
-}
 
 static bool has_convolution(const tt_hlo_region *region) {
   for (const tt_hlo_op *op = region->first; op != NULL; op = op->next) {
@@ -30,26 +20,14 @@ static bool has_convolution(const tt_hlo_region *region) {
   return false;
 }
 
-static void unlink_op(tt_hlo_op *op) {
-  *(op->previous == NULL ? &op->parent->first : &op->previous->next) = op->next;
-  *(op->next == NULL ? &op->parent->last : &op->next->previous) = op->previous;
-}
-
 /* Operand `i` becomes that of the op that made it. */
 static void bypass(tt_hlo_op *op, uint32_t i) {
   tt_hlo_op *made = op->operands[i]->op;
   op->operands[i] = made->operands[0];
   if (--made->results[0].number == 0)
-    unlink_op(made); /* one use of its operand goes, one comes */
+    tt_cpu_unlink_op(made); /* one use of its operand goes, one comes */
   else
     made->operands[0]->number++;
-}
-
-static tt_hlo_attr *find_attr(tt_hlo_op *op, tt_hlo_attr_name name) {
-  for (uint32_t i = 0; i < op->attrs_count; i++)
-    if (op->attrs[i].name == name)
-      return &op->attrs[i];
-  return NULL;
 }
 
 static tt_error *add_attr(tt_arena *arena, tt_hlo_op *op, tt_hlo_attr attr) {
@@ -72,10 +50,10 @@ static int32_t place_in(const tt_hlo_list *list, int64_t dim) {
 }
 
 static tt_error *fold_reverse(tt_arena *arena, tt_hlo_op *op, bool *out_done) {
-  const tt_hlo_conv_dims *dims = find_attr(op, TT_HLO_DIMENSION_NUMBERS)->dims;
+  const tt_hlo_conv_dims *dims = tt_cpu_find_attr(op, TT_HLO_DIMENSION_NUMBERS)->dims;
   tt_hlo_list axes = tt_cpu_attr_list(op->operands[1]->op, TT_HLO_DIMENSIONS);
   size_t count = dims->kernel_spatial.count;
-  tt_hlo_attr *old = find_attr(op, TT_HLO_WINDOW_REVERSAL);
+  tt_hlo_attr *old = tt_cpu_find_attr(op, TT_HLO_WINDOW_REVERSAL);
   for (size_t i = 0; i < axes.count; i++)
     if (place_in(&dims->kernel_spatial, axes.items[i]) < 0)
       return NULL;
@@ -108,7 +86,7 @@ static tt_error *permute(tt_arena *arena, const tt_hlo_list *axes, tt_hlo_list *
 }
 
 static tt_error *fold_transpose(tt_arena *arena, tt_hlo_op *op, uint32_t i, bool *out_done) {
-  tt_hlo_attr *attr = find_attr(op, TT_HLO_DIMENSION_NUMBERS);
+  tt_hlo_attr *attr = tt_cpu_find_attr(op, TT_HLO_DIMENSION_NUMBERS);
   tt_hlo_list axes = tt_cpu_attr_list(op->operands[i]->op, TT_HLO_PERMUTATION);
   tt_hlo_conv_dims *dims = tt_arena_copy(arena, attr->dims, sizeof *dims);
   if (dims == NULL)
@@ -134,7 +112,7 @@ static tt_error *fold_result(tt_arena *arena, tt_hlo_op *op) {
   tt_hlo_list axes = tt_cpu_attr_list(op, TT_HLO_PERMUTATION), back = {axes.count, from};
   for (size_t i = 0; i < axes.count; i++)
     from[axes.items[i]] = (int64_t)i;
-  tt_hlo_attr *attr = find_attr(made, TT_HLO_DIMENSION_NUMBERS);
+  tt_hlo_attr *attr = tt_cpu_find_attr(made, TT_HLO_DIMENSION_NUMBERS);
   tt_hlo_conv_dims *dims = tt_arena_copy(arena, attr->dims, sizeof *dims);
   if (dims == NULL)
     return tt_error_no_memory(sizeof *dims);
@@ -147,7 +125,7 @@ static tt_error *fold_result(tt_arena *arena, tt_hlo_op *op) {
   op->operands_count = made->operands_count;
   op->attrs = made->attrs;
   op->attrs_count = made->attrs_count;
-  unlink_op(made);
+  tt_cpu_unlink_op(made);
   return NULL;
 }
 
@@ -182,8 +160,7 @@ tt_error *tt_cpu_fold_transposes(tt_hlo_module *module) {
   for (tt_hlo_func *func = module->funcs; func != NULL; func = func->next) {
     if (func->body == NULL || !has_convolution(func->body))
       continue;
-    count_region(func->body, false);
-    count_region(func->body, true);
+    tt_cpu_count_uses(func->body);
     TT_RETURN_IF_ERROR(fold_region(&module->arena, func->body));
   }
   return NULL;

@@ -260,8 +260,11 @@ tt_error *tt_cpu_client_create(PJRT_Client_Create_Args *args) {
   args->client = NULL;
   TT_RETURN_IF_ERROR(read_settings(args->create_options, args->num_options, &s));
   TT_RETURN_IF_ERROR(new_client(args, &s, &args->client));
+  /* Pages are given when they are written: without a limit, the kernel would end some process. */
   if (s.memory_limit >= 0)
     tt_cpu_memory_limit_set(s.memory_limit);
+  else if (tt_cpu_memory_stats_get().limit < 0)
+    tt_cpu_memory_limit_set(tt_cpu_memory_of_machine());
   return NULL;
 }
 

@@ -172,7 +172,7 @@ TEST_WITHOUT_TORTURE(cpu_plugin_api, devices_and_memories) {
   }
   REQUIRE_OK(tt_pj_device_memory_stats(s.plugin, s.devices[0], &stats));
   EXPECT(stats.in_use >= 0 && stats.peak_in_use >= stats.in_use);
-  EXPECT_INT(stats.limit, -1);
+  EXPECT(stats.limit > 1 << 20); /* the machine's memory */
 out:
   cpu_tear_down(&s);
 }
