@@ -1,5 +1,6 @@
 # make build   .venv with everything, the package installed in it (editable), the C tests built
-# make demo    build, what the demo needs, and the demo
+# make package as build, without the C tests
+# make demo    package, what the demo needs, and the demo
 # make test    build, C tests, Python tests        make check  format, layers, sizes, exports
 # make asan    C tests under address and undefined sanitizers, each also with every allocation failing
 # make tsan    C tests under the thread sanitizer, on our own plugin
@@ -21,10 +22,13 @@ export PATH := $(VENV)/bin:$(PATH)
 # Only one make at a time works in a build folder.
 LOCK = flock $(1).lock
 
-.PHONY: build demo test check asan tsan bench opinfo aot jax format clean
+.PHONY: build package demo test check asan tsan bench opinfo aot jax format clean
 
-build: $(VENV)/.tt-package $(BUILD)/build.ninja
+build: package
 	@$(call LOCK,$(BUILD)) cmake --build $(BUILD)
+
+package: $(VENV)/.tt-package $(BUILD)/build.ninja
+	@$(call LOCK,$(BUILD)) cmake --build $(BUILD) --target _C pjrt_cpu
 	@$(PY) tools/install_extension.py $(BUILD)
 
 $(VENV)/.tt-torch:
@@ -51,7 +55,7 @@ $(VENV)/.tt-demo: $(VENV)/.tt-package
 	$(EDITABLE) -e '.[demo]'
 	@touch $@
 
-demo: build $(VENV)/.tt-demo
+demo: package $(VENV)/.tt-demo
 	$(PY) examples/demo.py
 
 # All suites run, whatever the first says; pytest's closing line comes last. The Python tests run on our own plugin, and

@@ -55,13 +55,18 @@ static int stage_of(const tt_cpu_rows_op *op) {
   return is_reduce(op) ? 2 : op->gives == TT_CPU_ROWS_EACH ? 0 : 1;
 }
 
+/* What the reduction begins with, of f32 or f64. */
+static double init_of(const tt_cpu_rows_op *op) {
+  return tt_cpu_load(op->op->operands[0]->type.dtype, op->init, 0, NULL);
+}
+
 static tt_cpu_fold fold_of(const tt_cpu_rows_op *op) {
   tt_dtype dtype = op->op->operands[0]->type.dtype;
   if (!is_reduce(op) || op->gives != TT_CPU_ROWS_EACH || (dtype != TT_F32 && dtype != TT_F64))
     return TT_CPU_FOLD_NONE;
   switch (tt_cpu_region_binary(op->op->regions[0])) {
-    case TT_HLO_ADD:
-      return TT_CPU_FOLD_SUM;
+    case TT_HLO_ADD: /* code's sums begin with 0: from -0, the sum of -0 and -0 is -0 */
+      return init_of(op) == 0 && signbit(init_of(op)) ? TT_CPU_FOLD_NONE : TT_CPU_FOLD_SUM;
     case TT_HLO_MAXIMUM:
       return TT_CPU_FOLD_MAX;
     case TT_HLO_MINIMUM:
@@ -307,17 +312,9 @@ static tt_error *make_tile(maker *m, uint32_t number, bool each, tt_cpu_rows_pha
 
 /* What a fold begins with anyway. */
 static bool begins_plain(const tt_cpu_rows_op *op) {
-  float single = 0;
-  double x = 0;
   tt_cpu_fold fold = fold_of(op);
-  if (fold == TT_CPU_FOLD_NONE)
-    return false;
-  if (result_bytes(op) == 8)
-    memcpy(&x, op->init, sizeof x);
-  else
-    memcpy(&single, op->init, sizeof single);
-  x = result_bytes(op) == 8 ? x : (double)single;
-  return x == (fold == TT_CPU_FOLD_SUM ? 0.0 : fold == TT_CPU_FOLD_MAX ? -INFINITY : INFINITY);
+  double plain = fold == TT_CPU_FOLD_SUM ? 0 : fold == TT_CPU_FOLD_MAX ? -INFINITY : INFINITY;
+  return fold != TT_CPU_FOLD_NONE && init_of(op) == plain;
 }
 
 static tt_error *make_reduce(maker *m, uint32_t i, tt_cpu_rows_phase *phase) {

@@ -19,6 +19,12 @@
 #define EACH "tensor<300xf32>"
 
 static const kernel_case rows[] = {
+    /* A sum that begins with -0 of rows of -0, as rows among others: 1 / -0. */
+    {EACH,
+     "%x = stablehlo.constant dense<0.0> : " NORM "\n%n = stablehlo.negate %x : " NORM
+     "\n%z = stablehlo.constant dense<-0.0> : " ONE "\n%one = stablehlo.constant dense<1.0> : " EACH
+     "\n" ADD("%r", "%n", "%z", "1", NORM, ONE, EACH) "%got = stablehlo.divide %one, %r : " EACH,
+     "0xFF800000", 0},
     /* A sum of columns is not there before all rows are; as many rows as columns. */
     {FIVE,
      "%x = stablehlo.iota dim = 0 : " SMALL "\n%z = stablehlo.constant dense<0.0> : " ONE
