@@ -24,7 +24,9 @@ def i64s(items):
 
 
 def scalar(op, dtype, value):
-    return f'"stablehlo.{op}"() {{value = dense<{value}> : tensor<{dtype}>}} : () -> tensor<{dtype}>'
+    return (
+        f'"stablehlo.{op}"() {{value = dense<{value}> : tensor<{dtype}>}} : () -> tensor<{dtype}>'
+    )
 
 
 class Generator:
@@ -244,7 +246,9 @@ def unary(g):
         return g.one("not", [v], v.kind)
     if is_int(v.dtype):
         ops = ["not", "popcnt", "count_leading_zeros", "negate"]
-        return g.one(g.rng.choice(ops + ([] if v.dtype[0] == "u" else ["abs", "sign"])), [v], v.kind)
+        return g.one(
+            g.rng.choice(ops + ([] if v.dtype[0] == "u" else ["abs", "sign"])), [v], v.kind
+        )
     if v.dtype.startswith("complex"):
         op = g.rng.choice(["negate", "real", "imag"])
         part = (v.dtype[8:-1], v.dims)
@@ -291,11 +295,7 @@ def binary(g):
 def compared(g, v):
     w = g.like(v.kind)
     ways = ["EQ", "NE"] if v.dtype.startswith("complex") else ["EQ", "NE", "LT", "LE", "GT", "GE"]
-    sort = "FLOAT"
-    if is_int(v.dtype) or v.dtype == "i1":
-        sort = "UNSIGNED" if v.dtype == "i1" or v.dtype[0] == "u" else "SIGNED"
-    attrs = f"comparison_direction = #stablehlo<comparison_direction {g.rng.choice(ways)}>"
-    attrs += f", compare_type = #stablehlo<comparison_type {sort}>"
+    attrs = regions.comparing(g.rng.choice(ways), regions.sort_of(v.dtype))[1:-1]
     return g.one("compare", [v, w], ("i1", v.dims), attrs)
 
 
@@ -450,8 +450,12 @@ def concatenate(g):
     for _ in range(g.rng.randint(0, 3)):
 
         def fits(w):
-            return w.dtype == v.dtype and len(w.dims) == len(v.dims) and all(
-                a == b or i == axis for i, (a, b) in enumerate(zip(w.dims, v.dims, strict=True))
+            return (
+                w.dtype == v.dtype
+                and len(w.dims) == len(v.dims)
+                and all(
+                    a == b or i == axis for i, (a, b) in enumerate(zip(w.dims, v.dims, strict=True))
+                )
             )
 
         parts.append(g.pick(fits) if g.one_in(2) else g.like(v.kind))

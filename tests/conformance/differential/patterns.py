@@ -176,7 +176,10 @@ def column_sums(g):
     v = floats(g, 2)
     x = v
     for _ in range(g.rng.randint(0, 2)):
-        x = combine(g, g.rng.choice(["add", "maximum", "subtract"]), joined(g, x), g.like(v.kind)) or x
+        x = (
+            combine(g, g.rng.choice(["add", "maximum", "subtract"]), joined(g, x), g.like(v.kind))
+            or x
+        )
     regions.reduce(g, x, list(range(len(v.dims) - 1)), g.rng.choice(["add", "maximum"]))
     if g.one_in(2):
         regions.reduce(g, x, [len(v.dims) - 1], "add")

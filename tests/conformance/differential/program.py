@@ -65,7 +65,9 @@ class Param(Value):
         if is_int(dtype):
             return _integers(rng, dtype, dims, self.mag)
         if dtype.startswith("complex"):
-            return (_floats(rng, dims, self) + 1j * _floats(rng, dims, self)).astype(numpy_of(dtype))
+            return (_floats(rng, dims, self) + 1j * _floats(rng, dims, self)).astype(
+                numpy_of(dtype)
+            )
         return _floats(rng, dims, self).astype(numpy_of(dtype))
 
 
@@ -188,7 +190,7 @@ class Program:
         return new.prune()
 
     def with_cut(self, node):
-        """The same with the results of a node as parameters; None for constants, which ops ask for."""
+        """The same with the node's results as parameters; None for constants, which ops need."""
         if node.op == "constant":
             return None
         new = self.copy()
@@ -220,7 +222,7 @@ class Program:
                     old.regions,
                     [swap.get(v, v) for v in old.captures],
                 )
-                swap.update(zip(old.results, results))
+                swap.update(zip(old.results, results, strict=True))
             nodes.append(n)
         new.nodes = nodes
         new.outputs = [swap.get(v, v) for v in new.outputs]

@@ -13,10 +13,25 @@ def i64s(items):
 
 def fold_region(op, dtype):
     t = f"tensor<{dtype}>"
+    return f"""{{
+    ^bb0(%x: {t}, %y: {t}):
+      %z = "stablehlo.{op}"(%x, %y) : ({t}, {t}) -> {t}
+      "stablehlo.return"(%z) : ({t}) -> ()
+    }}"""
+
+
+def comparing(direction, sort):
     return (
-        f'{{\n    ^bb0(%x: {t}, %y: {t}):\n      %z = "stablehlo.{op}"(%x, %y) : ({t}, {t}) -> {t}\n'
-        f'      "stablehlo.return"(%z) : ({t}) -> ()\n    }}'
+        f"{{comparison_direction = #stablehlo<comparison_direction {direction}>, "
+        f"compare_type = #stablehlo<comparison_type {sort}>}}"
     )
+
+
+def sort_of(dtype):
+    """The comparison type of a dtype."""
+    if is_float(dtype) or dtype.startswith("complex"):
+        return "FLOAT"
+    return "UNSIGNED" if dtype == "i1" or dtype[0] == "u" else "SIGNED"
 
 
 def plain(v):
@@ -55,7 +70,7 @@ def fold_op(g, dtype):
 
 
 def fold_bounds(g, v, op, n, init):
-    """The operand and start value so bounded that the fold is exact, and the bound of the result."""
+    """Operand and start value so bounded that the fold is exact, and the bound of the result."""
     if not g.exact or v.dtype not in EXACT:
         return v, init, None
     if op != "add":
@@ -112,20 +127,18 @@ def argmax(g):
     zero = g.one("constant", [], ("i32", ()), "value = dense<0> : tensor<i32>")
     low = "-1000000.0" if is_float(v.dtype) else "-100" if v.dtype[0] == "i" else "0"
     start = g.one("constant", [], (v.dtype, ()), f"value = dense<{low}> : tensor<{v.dtype}>")
-    sort = "FLOAT" if is_float(v.dtype) else "UNSIGNED" if v.dtype[0] == "u" else "SIGNED"
-    t = f"tensor<{v.dtype}>"
-    cmp = "compare_type = #stablehlo<comparison_type"
-    way = "comparison_direction = #stablehlo<comparison_direction"
+    sort = sort_of(v.dtype)
+    t, i32, i1 = f"tensor<{v.dtype}>", "tensor<i32>", "tensor<i1>"
     region = f"""{{
-    ^bb0(%a: {t}, %i: tensor<i32>, %b: {t}, %j: tensor<i32>):
-      %p = "stablehlo.compare"(%a, %b) {{{way} GT>, {cmp} {sort}>}} : ({t}, {t}) -> tensor<i1>
-      %q = "stablehlo.compare"(%a, %b) {{{way} EQ>, {cmp} {sort}>}} : ({t}, {t}) -> tensor<i1>
-      %s = "stablehlo.compare"(%i, %j) {{{way} LT>, {cmp} SIGNED>}} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      %u = "stablehlo.and"(%q, %s) : (tensor<i1>, tensor<i1>) -> tensor<i1>
-      %w = "stablehlo.or"(%p, %u) : (tensor<i1>, tensor<i1>) -> tensor<i1>
-      %c = "stablehlo.select"(%w, %a, %b) : (tensor<i1>, {t}, {t}) -> {t}
-      %k = "stablehlo.select"(%w, %i, %j) : (tensor<i1>, tensor<i32>, tensor<i32>) -> tensor<i32>
-      "stablehlo.return"(%c, %k) : ({t}, tensor<i32>) -> ()
+    ^bb0(%a: {t}, %i: {i32}, %b: {t}, %j: {i32}):
+      %p = "stablehlo.compare"(%a, %b) {comparing("GT", sort)} : ({t}, {t}) -> {i1}
+      %q = "stablehlo.compare"(%a, %b) {comparing("EQ", sort)} : ({t}, {t}) -> {i1}
+      %s = "stablehlo.compare"(%i, %j) {comparing("LT", "SIGNED")} : ({i32}, {i32}) -> {i1}
+      %u = "stablehlo.and"(%q, %s) : ({i1}, {i1}) -> {i1}
+      %w = "stablehlo.or"(%p, %u) : ({i1}, {i1}) -> {i1}
+      %c = "stablehlo.select"(%w, %a, %b) : ({i1}, {t}, {t}) -> {t}
+      %k = "stablehlo.select"(%w, %i, %j) : ({i1}, {i32}, {i32}) -> {i32}
+      "stablehlo.return"(%c, %k) : ({t}, {i32}) -> ()
     }}"""
     dims = tuple(d for a, d in enumerate(v.dims) if a != axis)
     g.add(
@@ -192,9 +205,7 @@ def cumulative(g, v):
     padding = [[n - 1 if a == axis else 0, 0] for a in range(len(v.dims))]
     attrs = f"window_dimensions = {i64s(size)}, "
     attrs += f"padding = dense<{matrix(padding)}> : tensor<{len(size)}x2xi64>"
-    return g.one(
-        "reduce_window", [v, init], v.kind, attrs, fold_region(op, v.dtype), mag=mag
-    )
+    return g.one("reduce_window", [v, init], v.kind, attrs, fold_region(op, v.dtype), mag=mag)
 
 
 def sort(g):
@@ -209,12 +220,11 @@ def sort(g):
     args = "".join(
         f"%l{i}: tensor<{w.dtype}>, %r{i}: tensor<{w.dtype}>, " for i, w in enumerate(ins)
     )[:-2]
-    sort_ = "FLOAT" if is_float(v.dtype) else "UNSIGNED" if v.dtype[0] == "u" else "SIGNED"
-    way = g.rng.choice(["LT", "GT"])
+    less = comparing(g.rng.choice(["LT", "GT"]), sort_of(v.dtype))
     t = f"tensor<{v.dtype}>"
     region = f"""{{
     ^bb0({args}):
-      %p = "stablehlo.compare"(%l0, %r0) {{comparison_direction = #stablehlo<comparison_direction {way}>, compare_type = #stablehlo<comparison_type {sort_}>}} : ({t}, {t}) -> tensor<i1>
+      %p = "stablehlo.compare"(%l0, %r0) {less} : ({t}, {t}) -> tensor<i1>
       "stablehlo.return"(%p) : (tensor<i1>) -> ()
     }}"""
     attrs = f"dimension = {axis} : i64, is_stable = true"
@@ -237,7 +247,8 @@ def body_lines(g, names, prefix, n):
         t = tensor(v)
         if v[1] and g.one_in(4):
             axis = g.rng.randrange(len(v[1]))
-            lines += f'      {new} = "stablehlo.reverse"({name}) {{dimensions = {i64s([axis])}}} : ({t}) -> {t}\n'
+            attrs = f"{{dimensions = {i64s([axis])}}}"
+            lines += f'      {new} = "stablehlo.reverse"({name}) {attrs} : ({t}) -> {t}\n'
         elif v[0] == "i1":
             lines += f'      {new} = "stablehlo.not"({name}) : ({t}) -> {t}\n'
         elif not is_int(v[0]) and (v[0].startswith("complex") or g.one_in(3)):
@@ -276,10 +287,11 @@ def while_(g):
     outs = results_of(g, names, kinds[1:])
     types = ", ".join(tensor(k) for k in kinds)
     i32 = "tensor<i32>"
+    below = comparing("LT", "SIGNED")
     region = f"""{{
     ^bb0({args}):
       %n = "stablehlo.constant"() {{value = dense<{times}> : {i32}}} : () -> {i32}
-      %p = "stablehlo.compare"(%s0, %n) {{comparison_direction = #stablehlo<comparison_direction LT>, compare_type = #stablehlo<comparison_type SIGNED>}} : ({i32}, {i32}) -> tensor<i1>
+      %p = "stablehlo.compare"(%s0, %n) {below} : ({i32}, {i32}) -> tensor<i1>
       "stablehlo.return"(%p) : (tensor<i1>) -> ()
     }}, {{
     ^bb0({args}):
@@ -379,7 +391,9 @@ def gather(g):
         return  # XLA joins the two and forgets to clamp the first's indices
     rank = len(v.dims)
     mapped = g.rng.sample(range(rank), g.rng.randint(1, rank))
-    sizes = [1 if a in mapped and g.one_in(2) else g.rng.randint(1, d) for a, d in enumerate(v.dims)]
+    sizes = [
+        1 if a in mapped and g.one_in(2) else g.rng.randint(1, d) for a, d in enumerate(v.dims)
+    ]
     sizes = [d if a not in mapped and g.one_in(2) else sizes[a] for a, d in enumerate(v.dims)]
     collapsed = [a for a in range(rank) if sizes[a] == 1 and g.one_in(2)]
     batch = [g.rng.choice(g.sizes) for _ in range(g.rng.choice([0, 1, 1, 2]))]
@@ -455,7 +469,7 @@ def select_and_scatter(g):
     t = f"tensor<{v.dtype}>"
     region = f"""{{
     ^bb0(%x: {t}, %y: {t}):
-      %p = "stablehlo.compare"(%x, %y) {{comparison_direction = #stablehlo<comparison_direction GE>, compare_type = #stablehlo<comparison_type FLOAT>}} : ({t}, {t}) -> tensor<i1>
+      %p = "stablehlo.compare"(%x, %y) {comparing("GE", "FLOAT")} : ({t}, {t}) -> tensor<i1>
       "stablehlo.return"(%p) : (tensor<i1>) -> ()
     }}, {fold_region("add", v.dtype)}"""
     attrs = f"window_dimensions = {i64s(size)}, window_strides = {i64s(stride)}, "

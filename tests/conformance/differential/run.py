@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random StableHLO programs on our plugin and on XLA's CPU backend, compared. README.md says how."""
+"""Random StableHLO programs on our plugin and on XLA's CPU backend, compared; see README.md."""
 
 import argparse
 import importlib.util
@@ -53,7 +53,7 @@ class Shard:
         )
 
     def run_worker(self):
-        """True when all seeds are done, or time is up; else the next seed is the one that failed."""
+        """True when all seeds are done, or time is up; else the next seed is what failed."""
         worker, lines = self.start(), queue.Queue()
         threading.Thread(
             target=lambda: [lines.put(x) for x in (*worker.stdout, None)], daemon=True
@@ -99,7 +99,9 @@ def main():
             kinds[said["kind"]] += 1
             if said["kind"] != "ok":
                 where = said.get("file", "")
-                print(f"{said['kind']:8} seed {said['seed']}: {said['message']} {where}", flush=True)
+                print(
+                    f"{said['kind']:8} seed {said['seed']}: {said['message']} {where}", flush=True
+                )
 
     shards, each = [], -(-args.count // args.workers)
     for first in range(args.first, args.first + args.count, each):

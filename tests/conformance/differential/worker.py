@@ -120,7 +120,8 @@ def disagreement(program, got, reference, again):
                     bad &= np.isfinite(wide(y)) == np.isfinite(wide(other[i]))
         if bad.any():
             at = tuple(int(k) for k in np.argwhere(bad)[0])
-            return f"result {i}: {int(bad.sum())} of {bad.size} differ, at {at}: {x[at]}, expected {y[at]}"
+            many = f"{int(bad.sum())} of {bad.size} differ"
+            return f"result {i}: {many}, at {at}: {x[at]}, expected {y[at]}"
     return ""
 
 
