@@ -281,7 +281,8 @@ static inline size_t tt_hlo_draft_operands(const tt_hlo_parser *p, const tt_hlo_
 }
 static inline tt_hlo_value **tt_hlo_draft_operand(const tt_hlo_parser *p,
                                                   const tt_hlo_draft *draft) {
-  return (tt_hlo_value **)(void *)(p->operands.data + draft->operands);
+  void *all = p->operands.data; /* NULL where no operation had any yet */
+  return all == NULL ? NULL : (tt_hlo_value **)all + draft->operands / sizeof(tt_hlo_value *);
 }
 
 /* ---- parse_legacy.c: operations that the IR says in another way ---- */
