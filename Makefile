@@ -7,6 +7,7 @@
 # make opinfo  PyTorch's OpInfo suite              make aot    every rule's program compiled by libtpu
 # make bench   measurements                        make format rewrites C and Python sources
 # make jax     the JAX package in a .venv-jax of its own, and its tests
+# make differential   random programs on the plugin and on XLA's CPU backend, ten minutes; FIRST=seed
 # make clean   all but .venv
 PYTHON ?= python3
 VENV ?= $(CURDIR)/.venv
@@ -22,7 +23,7 @@ export PATH := $(VENV)/bin:$(PATH)
 # Only one make at a time works in a build folder.
 LOCK = flock $(1).lock
 
-.PHONY: build package demo test check asan tsan bench opinfo aot jax format clean
+.PHONY: build package demo test check asan tsan bench opinfo aot jax differential format clean
 
 build: package
 	@$(call LOCK,$(BUILD)) cmake --build $(BUILD)
@@ -109,10 +110,22 @@ $(VENV)/.tt-aot: $(VENV)/.tt-package
 	$(EDITABLE) -e '.[tpu]'
 	@touch $@
 
-jax:
-	test -x $(VENV)-jax/bin/python || $(PYTHON) -m venv $(VENV)-jax
-	$(VENV)-jax/bin/python -m pip --disable-pip-version-check install -q pytest ./packages/jax
-	$(VENV)-jax/bin/python -m pytest packages/jax/tests
+JAX_PY := $(VENV)-jax/bin/python
+
+# Always installed anew: the plugin in it is compiled from these sources.
+.PHONY: jax-package
+jax-package:
+	test -x $(JAX_PY) || $(PYTHON) -m venv $(VENV)-jax
+	$(JAX_PY) -m pip --disable-pip-version-check install -q pytest ./packages/jax
+
+jax: jax-package
+	$(JAX_PY) -m pytest packages/jax/tests
+
+FIRST ?= $(shell date +%s)
+differential: jax-package
+	$(JAX_PY) tests/conformance/differential/run.py --count 1000000 --seconds 600 --oracle both \
+	  --plugin "$$(cd / && $(JAX_PY) -c 'import jax_tt_cpu; print(jax_tt_cpu.library_path())')" \
+	  --first $(FIRST) --shrink $(BUILD)/differential
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)*.lock torch_tpu/_C*.so torch_tpu/libpjrt_cpu.so

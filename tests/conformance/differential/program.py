@@ -1,5 +1,6 @@
 """A StableHLO program as a list of nodes that can be printed, cut down and fed with data."""
 
+import math
 import re
 
 import numpy as np
@@ -113,6 +114,15 @@ class Node:
         for r in self.results:
             r.node = self
 
+    def work(self):
+        n = sum(count(v.kind) for v in self.ins + self.results)
+        if self.op in ("dot_general", "convolution"):
+            return math.prod(count(v.kind) for v in self.ins + self.results) ** 0.5
+        window = re.search(r"window_dimensions = array<i64: ([0-9, ]+)>", self.attrs)
+        if window:
+            n *= math.prod(int(d) for d in window.group(1).split(","))
+        return n * 8 if self.op in ("while", "sort") else n
+
     def text(self, names):
         def named(match):
             return names[self.captures[int(match.group(1))]]
@@ -135,7 +145,8 @@ class Program:
         self.funcs = ""
         self.exact = True
 
-    def text(self):
+    def text(self, widened=False):
+        """``widened``: results of bf16 as f32."""
         names = {p: f"%arg{i}" for i, p in enumerate(self.params)}
         for node in self.nodes:
             for r in node.results:
@@ -143,9 +154,15 @@ class Program:
         params = ", ".join(
             f"%arg{i}: {tensor(p.kind)}{self._param_attrs(i)}" for i, p in enumerate(self.params)
         )
-        body = "".join(node.text(names) for node in self.nodes)
-        types = ", ".join(tensor(v.kind) for v in self.outputs)
-        values = ", ".join(names[v] for v in self.outputs)
+        outputs, nodes = self.outputs, self.nodes
+        if widened:
+            wide = {v: Value(("f32", v.dims), 0) for v in outputs if v.dtype == "bf16"}
+            nodes = nodes + [Node("convert", [v], [w]) for v, w in wide.items()]
+            names.update({w: f"%w{i}" for i, w in enumerate(wide.values())})
+            outputs = [wide.get(v, v) for v in outputs]
+        body = "".join(node.text(names) for node in nodes)
+        types = ", ".join(tensor(v.kind) for v in outputs)
+        values = ", ".join(names[v] for v in outputs)
         return (
             f"module @program {{\n  func.func public @main({params}) -> ({types}) {{\n{body}"
             f"    func.return {values} : {types}\n  }}\n{self.funcs}}}\n"
@@ -156,6 +173,15 @@ class Program:
             return ""
         to = self.alias[i]
         return f" {{tf.aliasing_output = {to} : i32}}" if to >= 0 else " {jax.buffer_donor = true}"
+
+    def work(self):
+        """About the number of elements that a plain interpreter computes."""
+        return sum(n.work() for n in self.nodes)
+
+    def uses(self, value):
+        return self.outputs.count(value) + sum(
+            (n.ins + n.captures).count(value) for n in self.nodes
+        )
 
     def copy(self):
         new = Program()

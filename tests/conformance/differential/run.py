@@ -19,7 +19,7 @@ BAD = ("wrong", "error", "unsteady", "crash", "timeout")
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plugin", required=True, help="libpjrt_cpu.so")
+    parser.add_argument("--plugin", default="", help="libpjrt_cpu.so")
     parser.add_argument("--python", default=sys.executable, help="one that has jax")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=1000)
@@ -27,6 +27,8 @@ def arguments():
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one program")
     parser.add_argument("--exact", type=int, default=-1, help="1: exact programs only; 0: others")
     parser.add_argument("--shrink", default="", help="folder for failures, cut down")
+    parser.add_argument("--oracle", default="xla", choices=("xla", "interpreter", "both"))
+    parser.add_argument("--emit", default="", help="only write the programs, to this folder")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long")
     return parser.parse_args()
 
@@ -47,7 +49,7 @@ class Shard:
         args = self.args
         command = [args.python, str(HERE / "worker.py"), f"--plugin={os.path.abspath(args.plugin)}"]
         command += [f"--seeds={self.next}:{self.last}", f"--exact={args.exact}"]
-        command += [f"--shrink={args.shrink}"]
+        command += [f"--shrink={args.shrink}", f"--oracle={args.oracle}"]
         return subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=HERE
         )
@@ -84,8 +86,23 @@ class Shard:
             worker.wait()
 
 
+def emit(args):
+    import generate
+
+    os.makedirs(args.emit, exist_ok=True)
+    for seed in range(args.first, args.first + args.count):
+        program = generate.generate(seed, None if args.exact < 0 else bool(args.exact))
+        (Path(args.emit) / f"{seed}.mlir").write_text(program.text())
+    return 0
+
+
 def main():
     args = arguments()
+    if args.emit:
+        return emit(args)
+    if not os.path.exists(args.plugin):
+        print(f"--plugin: no file {args.plugin!r}", file=sys.stderr)
+        return 2
     if args.python == sys.executable and importlib.util.find_spec("jax") is None:
         print("skipped: jax is not installed, and it is the reference")
         return 0
@@ -97,7 +114,7 @@ def main():
     def report(said):
         with lock:
             kinds[said["kind"]] += 1
-            if said["kind"] != "ok":
+            if said["kind"] not in ("ok", "skipped"):
                 where = said.get("file", "")
                 print(
                     f"{said['kind']:8} seed {said['seed']}: {said['message']} {where}", flush=True
