@@ -461,7 +461,7 @@ def select_and_scatter(g):
     stride = [g.rng.randint(1, 3) for _ in v.dims]
     dims = tuple((d - s) // t + 1 for d, s, t in zip(v.dims, size, stride, strict=True))
     source = g.like((v.dtype, dims))
-    init = g.constant((v.dtype, ()), 1)
+    init = neutral(g, "add", v.dtype, 1)  # of others the spec leaves open how often they are added
     n = math.prod(size)
     source = g.summable(source, n + 1)
     if source is None:

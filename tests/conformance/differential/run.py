@@ -54,29 +54,37 @@ class Shard:
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=HERE
         )
 
+    def fail(self, kind, at, message):
+        """What happens while the worker is at XLA's or the interpreter's is none of our faults."""
+        kind = kind if at in ("start", "plugin") else "xla"
+        self.report({"seed": self.next, "kind": kind, "message": f"{message}, at: {at}"})
+
     def run_worker(self):
         """True when all seeds are done, or time is up; else the next seed is what failed."""
         worker, lines = self.start(), queue.Queue()
         threading.Thread(
             target=lambda: [lines.put(x) for x in (*worker.stdout, None)], daemon=True
         ).start()
-        started = False
+        at = "start"
         try:
             while time.time() < self.end:
                 try:
-                    line = lines.get(timeout=self.args.timeout * (20 if self.args.shrink else 1))
+                    line = lines.get(timeout=min(self.args.timeout, max(1, self.end - time.time())))
                 except queue.Empty:
-                    self.report({"seed": self.next, "kind": "timeout", "message": ""})
-                    return False
+                    if time.time() < self.end:
+                        self.fail("timeout", at, f"nothing in {self.args.timeout:g} s")
+                        return False
+                    continue
                 if line is None:
-                    message = f"exit status {worker.wait()}" + ("" if started else ", at the start")
-                    self.report({"seed": self.next, "kind": "crash", "message": message})
+                    self.fail("crash", at, f"exit status {worker.wait()}")
                     return False
                 said = json.loads(line)
                 if "done" in said:
                     return True
                 if "start" in said:
-                    self.next, started = said["start"], True
+                    self.next = said["start"]
+                elif "at" in said:
+                    at = said["at"]
                 else:
                     self.report(said)
                     self.next = said["seed"] + 1

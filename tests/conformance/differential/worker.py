@@ -60,6 +60,10 @@ def compile_on(device, text):
         )
 
 
+def say(**what):
+    LINES.write(json.dumps(what) + "\n")
+
+
 def execute(executable, device, inputs):
     args = [jax.device_put(x, device) for x in inputs]
     results = executable.execute_sharded(args)
@@ -141,6 +145,7 @@ def interpreted(program):
         return None
     if misread(program):
         return None
+    say(at="interpreter")
     types = [programs.tensor(p.kind) for p in program.params]
     results = INTERPRETER.ask(program.text(widened=True), types, program.inputs())
     if not isinstance(results, list):
@@ -159,6 +164,7 @@ class Judge:
     def by_xla(self):
         """Raises what XLA refuses the program with."""
         if self.executable is None:
+            say(at="xla")
             self.executable = compile_on(XLA, self.program.text())
             self.found = execute(self.executable, XLA, self.inputs)
         return self.found
@@ -189,6 +195,7 @@ class Judge:
 def check(program):
     """``(kind, message)`` of one program, as README.md has them."""
     judge = Judge(program)
+    say(at="plugin")
     try:
         executable = compile_on(FUZZED, program.text())
         got = execute(executable, FUZZED, judge.inputs)
@@ -223,7 +230,7 @@ def save(program, seed, kind, message):
 def main():
     first, last = (int(x) for x in ARGS.seeds.split(":"))
     for seed in range(first, last):
-        LINES.write(json.dumps({"start": seed}) + "\n")
+        say(start=seed)
         begin = time.time()
         program = generate.generate(seed, None if ARGS.exact < 0 else bool(ARGS.exact))
         kind, message = check(program)
@@ -231,8 +238,8 @@ def main():
         if kind in ("wrong", "error", "unsteady") and ARGS.shrink:
             program = shrunk(program, kind)
             done["file"] = save(program, seed, kind, check(program)[1])
-        LINES.write(json.dumps(done | {"s": round(time.time() - begin, 2)}) + "\n")
-    LINES.write(json.dumps({"done": True}) + "\n")
+        say(**done, s=round(time.time() - begin, 2))
+    say(done=True)
     LINES.flush()
     os._exit(0)
 
