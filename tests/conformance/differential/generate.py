@@ -7,6 +7,7 @@ exact in any order, and results are compared bit for bit.
 import math
 import random
 
+import others
 import patterns
 import regions
 from program import EXACT, FLOATS, INTS, WHOLE, Node, Param, Program, Value, count, is_float, is_int
@@ -565,6 +566,11 @@ OPS = {
     regions.dynamic_update_slice: 2, regions.gather: 1.5, regions.convolution: 0.7,
     regions.map_: 0.2,
     patterns.softmax: 1.5, patterns.layer_norm: 1.5, patterns.biased: 2, patterns.norm_back: 1,
+    others.finite: 0.3, others.reduce_precision: 0.5, others.bitcast: 0.7, others.complexes: 0.7,
+    others.barrier: 0.3, others.fft: 0.5, others.factors: 0.3, others.batch_norm: 0.5,
+    others.scan: 1.5, others.fold_two: 0.7, others.write_rows: 0.5, others.batched_gather: 0.7,
+    others.small_products: 0.4, others.composite: 0.3, others.chlo: 0.7, others.tiny: 0.5,
+    others.window_two: 0.3, others.scatter_back: 0.7,
     patterns.chain: 2, patterns.column_sums: 1.5, patterns.attention: 0.5, patterns.update: 1,
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ FLOATS = ("f16", "bf16", "f32", "f64")
 INTS = ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")
 # Integers up to here are exact, and so are their sums and products in any order.
 EXACT = {"f16": 2**11, "bf16": 2**8, "f32": 2**24, "f64": 2**53, "complex<f32>": 2**22}
+EXACT["complex<f64>"] = 2**50
 WHOLE = 2**62  # any value of the dtype
 
 
@@ -99,6 +100,11 @@ def numpy_of(dtype):
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)
+    if dtype[:2] == "f8" or dtype in ("i4", "ui4"):
+        import ml_dtypes
+
+        name = {"i4": "int4", "ui4": "uint4"}.get(dtype, "float8_" + dtype[2:].lower())
+        return np.dtype(getattr(ml_dtypes, name))
     names = {"i1": "bool", "complex<f32>": "complex64", "complex<f64>": "complex128"}
     if dtype in names:
         return np.dtype(names[dtype])

@@ -69,10 +69,11 @@ class Shard:
         try:
             while time.time() < self.end:
                 try:
-                    line = lines.get(timeout=min(self.args.timeout, max(1, self.end - time.time())))
+                    patience = self.args.timeout * (5 if at == "start" else 1)
+                    line = lines.get(timeout=min(patience, max(1, self.end - time.time())))
                 except queue.Empty:
                     if time.time() < self.end:
-                        self.fail("timeout", at, f"nothing in {self.args.timeout:g} s")
+                        self.fail("timeout", at, f"nothing in {patience:g} s")
                         return False
                     continue
                 if line is None:
