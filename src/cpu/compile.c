@@ -197,8 +197,12 @@ static tt_error *compile_rename(tt_cpu_maker *m, tt_hlo_op *op, tt_cpu_block *bl
   if (!*out_done)
     return NULL;
   for (uint32_t i = 0; i < op->results_count; i++) {
+    uint32_t with = op->operands[i]->number;
     TT_RETURN_IF_ERROR(tt_cpu_add_typed(m, &op->results[i], TT_CPU_VALUE_STEP, block));
-    share(m, op->results[i].number, op->operands[i]->number);
+    /* How a value is spread is counted in its elements: a bitcast to others needs them all. */
+    if (view && tt_cpu_value_at(m, with)->count != tt_cpu_value_at(m, op->results[i].number)->count)
+      TT_RETURN_IF_ERROR(dense_root(m, block, with, &with));
+    share(m, op->results[i].number, with);
   }
   if (!view) {
     tt_cpu_value_at(m, op->results[0].number)->inner = inner;

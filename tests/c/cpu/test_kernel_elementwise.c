@@ -140,6 +140,10 @@ TEST(cpu_kernel, converts) { CHECK_CASES(converts); }
        CONST("y", "tensor<4xf32>", y) "%got = stablehlo.compare " direction ", %x, %y, " kind \
                                       " : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>",    \
    want, 0}
+#define BROADCAST(from, dims, to) \
+  "%b = stablehlo.broadcast_in_dim %x, dims = [" dims "] : (tensor<" from ">) -> tensor<" to ">\n"
+#define BITCAST(from, to) \
+  "%got = stablehlo.bitcast_convert %b : (tensor<" from ">) -> tensor<" to ">"
 static const kernel_case others[] = {
     COMPARE("LT", "FLOAT", "[-0.0, " NAN_F32 ", 1.0, 2.0]", "[0.0, 1.0, 2.0, " INF_F32 "]",
             "[false, false, true, true]"),
@@ -180,5 +184,20 @@ static const kernel_case others[] = {
            "[1.0]") "%b = stablehlo.bitcast_convert %x : (tensor<1xf32>) -> tensor<1x2xi16>\n"
                     "%got = stablehlo.reshape %b : (tensor<1x2xi16>) -> tensor<2xi16>",
      "[0, 16256]", 0},
+    /* Bits of elements that lie only once in memory. */
+    {"tensor<3xi16>",
+     CONST("x", "tensor<3xi8>", "[1, 2, 3]") BROADCAST("3xi8", "0", "3x2xi8")
+         BITCAST("3x2xi8", "3xi16"),
+     "[257, 514, 771]", 0},
+    {"tensor<3x2xi16>",
+     CONST("x", "tensor<2xi8>", "[1, 2]") BROADCAST("2xi8", "2", "3x2x2xi8")
+         BITCAST("3x2x2xi8", "3x2xi16"),
+     "[[513, 513], [513, 513], [513, 513]]", 0},
+    {"tensor<2x3x2xi8>",
+     CONST("x", "tensor<2xi16>", "[513, 1027]") BROADCAST("2xi16", "0", "2x3xi16")
+         BITCAST("2x3xi16", "2x3x2xi8"),
+     "[[[1, 2], [1, 2], [1, 2]], [[3, 4], [3, 4], [3, 4]]]", 0},
+    {"tensor<3xi16>", CONST("b", "tensor<3x2xi8>", "1") BITCAST("3x2xi8", "3xi16"),
+     "[257, 257, 257]", 0},
 };
 TEST(cpu_kernel, other_elementwise) { CHECK_CASES(others); }
