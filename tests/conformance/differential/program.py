@@ -151,28 +151,41 @@ class Program:
         self.funcs = ""
         self.exact = True
 
-    def text(self, widened=False):
-        """``widened``: results of bf16 as f32."""
+    def text(self, widened=False, apart=False):
+        """``widened``: results of bf16 as f32. ``apart``: a barrier behind every node."""
         names = {p: f"%arg{i}" for i, p in enumerate(self.params)}
-        for node in self.nodes:
-            for r in node.results:
-                names[r] = f"%v{len(names)}"
         params = ", ".join(
             f"%arg{i}: {tensor(p.kind)}{self._param_attrs(i)}" for i, p in enumerate(self.params)
         )
-        outputs, nodes = self.outputs, self.nodes
+        outputs, nodes = self.outputs, list(self.nodes)
         if widened:
             wide = {v: Value(("f32", v.dims), 0) for v in outputs if v.dtype == "bf16"}
-            nodes = nodes + [Node("convert", [v], [w]) for v, w in wide.items()]
-            names.update({w: f"%w{i}" for i, w in enumerate(wide.values())})
+            nodes += [Node("convert", [v], [w]) for v, w in wide.items()]
             outputs = [wide.get(v, v) for v in outputs]
-        body = "".join(node.text(names) for node in nodes)
+        body = ""
+        for node in nodes:
+            for r in node.results:
+                names[r] = f"%v{len(names)}"
+            body += node.text(names)
+            if apart and node.op != "constant":
+                body += self._barrier(node, names)
         types = ", ".join(tensor(v.kind) for v in outputs)
         values = ", ".join(names[v] for v in outputs)
         return (
             f"module @program {{\n  func.func public @main({params}) -> ({types}) {{\n{body}"
             f"    func.return {values} : {types}\n  }}\n{self.funcs}}}\n"
         )
+
+    @staticmethod
+    def _barrier(node, names):
+        barrier = Node(
+            "optimization_barrier", node.results, [Value(r.kind, 0) for r in node.results]
+        )
+        behind = {r: f"%apart{names[r][2:]}" for r in node.results}
+        names.update(zip(barrier.results, behind.values(), strict=True))
+        text = barrier.text(names)
+        names.update(behind)
+        return text
 
     def _param_attrs(self, i):
         if i not in self.alias:

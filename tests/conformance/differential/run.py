@@ -102,6 +102,8 @@ def emit(args):
     for seed in range(args.first, args.first + args.count):
         program = generate.generate(seed, None if args.exact < 0 else bool(args.exact))
         (Path(args.emit) / f"{seed}.mlir").write_text(program.text())
+        if program.exact:
+            (Path(args.emit) / f"{seed}.mlir.apart").write_text(program.text(apart=True))
     return 0
 
 
