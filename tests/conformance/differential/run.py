@@ -33,6 +33,13 @@ def arguments():
     return parser.parse_args()
 
 
+def read_into(stream, lines):
+    """Each line as it comes, and None at the end."""
+    for line in stream:
+        lines.put(line)
+    lines.put(None)
+
+
 class Shard:
     """Seeds ``first`` to ``last`` - 1, in one worker after another."""
 
@@ -62,9 +69,7 @@ class Shard:
     def run_worker(self):
         """True when all seeds are done, or time is up; else the next seed is what failed."""
         worker, lines = self.start(), queue.Queue()
-        threading.Thread(
-            target=lambda: [lines.put(x) for x in (*worker.stdout, None)], daemon=True
-        ).start()
+        threading.Thread(target=read_into, args=(worker.stdout, lines), daemon=True).start()
         at = "start"
         try:
             while time.time() < self.end:
