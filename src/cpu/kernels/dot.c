@@ -2,8 +2,8 @@
  *
  * The free and contracting axes of an operand are one axis with one stride wherever they lie
  * evenly; then the product's packing absorbs every transpose. Otherwise the operand is copied
- * first. Floats narrower than f32 are widened and sum in f32; integers and complex numbers go
- * through s64 and double. */
+ * first. Floats narrower than f32 are widened and sum in f32, integers in s64; complex numbers sum
+ * in their own dtype, in order. */
 #pragma GCC optimize("O3")
 #include <string.h>
 
@@ -51,7 +51,7 @@ typedef struct dot_job {
 static tt_dtype sum_dtype(const tt_hlo_op *op) {
   tt_dtype result = op->results[0].type.dtype;
   if (tt_dtype_is_complex(result))
-    return TT_C128;
+    return result;
   if (tt_dtype_is_integer(result))
     return TT_S64;
   return result == TT_F64 ? TT_F64 : TT_F32;
@@ -344,11 +344,9 @@ static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
 /* ---- products that no kernel packs: integers in 64 bits, which wrap as narrower ones do, and
  * complex numbers ---- */
 
-typedef struct complex_number {
-  double real, imag;
-} complex_number;
-
-static void integer_row(const dot_job *j, const uint64_t *a, const uint64_t *b, uint64_t *out) {
+static void integer_row(const dot_job *j, const void *lhs, const void *rhs, void *to) {
+  const uint64_t *a = lhs, *b = rhs;
+  uint64_t *out = to;
   for (int64_t n = 0; n < j->n; n++)
     out[n] = 0;
   for (int64_t k = 0; k < j->k; k++) {
@@ -359,34 +357,43 @@ static void integer_row(const dot_job *j, const uint64_t *a, const uint64_t *b, 
   }
 }
 
-static void complex_row(const dot_job *j, const complex_number *a, const complex_number *b,
-                        complex_number *out) {
-  for (int64_t n = 0; n < j->n; n++)
-    out[n] = (complex_number){0, 0};
-  for (int64_t k = 0; k < j->k; k++) {
-    complex_number x = a[k * j->lhs.contract_stride];
-    const complex_number *row = b + k * j->rhs.contract_stride;
-    for (int64_t n = 0; n < j->n; n++) {
-      complex_number y = row[n * j->rhs.free_stride];
-      out[n].real += x.real * y.real - x.imag * y.imag;
-      out[n].imag += x.real * y.imag + x.imag * y.real;
-    }
+/* F: of the parts, which come in pairs. */
+#define COMPLEX_ROW(name, F)                                                       \
+  static void name(const dot_job *j, const void *lhs, const void *rhs, void *to) { \
+    const F *a = lhs, *b = rhs;                                                    \
+    F *out = to;                                                                   \
+    for (int64_t n = 0; n < 2 * j->n; n++)                                         \
+      out[n] = 0;                                                                  \
+    for (int64_t k = 0; k < j->k; k++) {                                           \
+      const F *x = a + 2 * k * j->lhs.contract_stride;                             \
+      const F *row = b + 2 * k * j->rhs.contract_stride;                           \
+      F real = x[0], imag = x[1];                                                  \
+      for (int64_t n = 0; n < j->n; n++) {                                         \
+        const F *y = row + 2 * n * j->rhs.free_stride;                             \
+        out[2 * n] += real * y[0] - imag * y[1];                                   \
+        out[2 * n + 1] += real * y[1] + imag * y[0];                               \
+      }                                                                            \
+    }                                                                              \
   }
-}
+COMPLEX_ROW(complex_row_f32, float)
+COMPLEX_ROW(complex_row_f64, double)
 
 /* Rows of all batches. */
 static void run_rows(int64_t begin, int64_t end, void *user) {
   const dot_job *j = user;
+  int64_t bytes = tt_dtype_bytes(j->dtype);
   for (int64_t i = begin; i < end; i++) {
     int64_t batch = i / j->m, m = i % j->m;
-    int64_t a = batch_offset(j, &j->lhs, batch) + m * j->lhs.free_stride;
-    int64_t b = batch_offset(j, &j->rhs, batch);
-    if (j->dtype == TT_C128)
-      complex_row(j, (const complex_number *)j->lhs.data + a,
-                  (const complex_number *)j->rhs.data + b, (complex_number *)j->out + i * j->n);
+    const void *a =
+        at(j->lhs.data, batch_offset(j, &j->lhs, batch) + m * j->lhs.free_stride, bytes);
+    const void *b = at(j->rhs.data, batch_offset(j, &j->rhs, batch), bytes);
+    void *out = j->out + i * j->n * bytes;
+    if (j->dtype == TT_C64)
+      complex_row_f32(j, a, b, out);
+    else if (j->dtype == TT_C128)
+      complex_row_f64(j, a, b, out);
     else
-      integer_row(j, (const uint64_t *)j->lhs.data + a, (const uint64_t *)j->rhs.data + b,
-                  (uint64_t *)j->out + i * j->n);
+      integer_row(j, a, b, out);
   }
 }
 

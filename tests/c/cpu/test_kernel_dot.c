@@ -20,6 +20,20 @@ static const kernel_case dots[] = {
      "tensor<2xcomplex<f32>>) -> tensor<complex<f32>>\n%got = stablehlo.reshape %0 : "
      "(tensor<complex<f32>>) -> tensor<1xcomplex<f32>>",
      "[(-4.0, 4.0)]", 0},
+    /* In order, in floats. */
+    {"tensor<1xcomplex<f32>>",
+     "%a = stablehlo.constant dense<[(1.0e8, 1.0), (1.0, 1.0e8), (-1.0e8, -1.0)]> : "
+     "tensor<3xcomplex<f32>>\n%b = stablehlo.constant dense<(1.0, 0.0)> : tensor<3xcomplex<f32>>\n"
+     "%0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] : (tensor<3xcomplex<f32>>, "
+     "tensor<3xcomplex<f32>>) -> tensor<complex<f32>>\n%got = stablehlo.reshape %0 : "
+     "(tensor<complex<f32>>) -> tensor<1xcomplex<f32>>",
+     "[(0.0, 1.0e8)]", 0},
+    {"tensor<2x1xcomplex<f64>>",
+     "%a = stablehlo.constant dense<[[(1.0e8, 1.0), (0.0, 2.0)], [(1.0, 0.0), (-1.0e8, -1.0)]]> : "
+     "tensor<2x2xcomplex<f64>>\n%b = stablehlo.constant dense<[[(1.0, 0.0)], [(1.0, 1.0)]]> : "
+     "tensor<2x1xcomplex<f64>>\n%got = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0] "
+     ": (tensor<2x2xcomplex<f64>>, tensor<2x1xcomplex<f64>>) -> tensor<2x1xcomplex<f64>>",
+     "[[(100000001.0, 2.0)], [(-99999999.0, -99999999.0)]]", 0},
     {"tensor<2x3xf32>",
      "%a = stablehlo.constant dense<> : tensor<2x0xf32>\n%b = stablehlo.constant dense<> : "
      "tensor<0x3xf32>\n%got = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : "
