@@ -1,16 +1,18 @@
 /* reduce_window.
  *
  * Padding does not take part: the initial value, which stands for it, may be combined any number of
- * times. One known op is applied axis by axis, each axis as [outer, dim, inner]; where each window
- * of an axis begins where the operand does, or ends there, results are made of their neighbours.
- * Other regions run for each element, with the same treatment of running windows. */
+ * times. One known op on windows of few elements takes those in order, in the result's dtype, a row
+ * of places at a time. On larger windows it is applied axis by axis, each axis as [outer, dim,
+ * inner]; where each window of an axis begins where the operand does, or ends there, results are
+ * made of their neighbours. Other regions run for each element, with the same treatment of running
+ * windows. */
 #include <string.h>
 
 #include "cpu/kernels.h"
 #include "cpu/kernels/combine.h"
 #include "cpu/kernels/window.h"
 
-enum { SLOT = 64 };
+enum { SLOT = 64, FEW = 16 };
 
 /* Every window along the axis holds all of the operand before (or after) a place that moves with
  * it by one. */
@@ -24,7 +26,94 @@ static bool runs_backward(const tt_cpu_window *w, int32_t i) {
          w->size[i] - w->low[i] >= w->dims[i] && w->size[i] > 2;
 }
 
-/* ---- one op ---- */
+/* ---- one op, few elements ---- */
+
+/* A row: places along `axis`, the last one that the window changes, each with the `inner` elements
+ * of the axes after it. */
+typedef struct few_job {
+  const tt_cpu_window *w;
+  int32_t axis;
+  int64_t inner;
+  tt_cpu_combine combine;
+  int bytes;
+  const char *from;
+  char *to;
+  const void *init;
+} few_job;
+
+static bool changes_axis(const tt_cpu_window *w, int32_t i) {
+  return w->size[i] != 1 || w->step[i] != 1 || w->base_dilation[i] != 1 || w->low[i] != 0 ||
+         w->out[i] != w->dims[i];
+}
+
+static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y > 0); }
+
+/* Adds element `k` of the axis' windows to those places that have it. */
+static void add_element(const few_job *j, const char *from, char *to, int64_t k) {
+  const tt_cpu_window *w = j->w;
+  int64_t i = j->axis, step = w->step[i], row = j->inner * j->bytes;
+  int64_t off = w->low[i] - k * w->dilation[i], end = (w->dims[i] - 1) * w->base_dilation[i] + off;
+  int64_t first = off > 0 ? ceil_div(off, step) : 0, last = end < 0 ? -1 : end / step;
+  last = last < w->out[i] ? last : w->out[i] - 1;
+  int64_t count = last - first + 1;
+  if (count <= 0)
+    return;
+  if (w->base_dilation[i] == 1 && (j->inner == 1 || step == 1)) {
+    from += (first * step - off) * row;
+    j->combine(to + first * row, 1, from, j->inner == 1 ? step : 1, count * j->inner);
+    return;
+  }
+  for (int64_t place = first; place <= last; place++) {
+    int64_t at = tt_cpu_window_at(w, (int32_t)i, place, k);
+    if (at >= 0)
+      j->combine(to + place * row, 1, from + at * row, 1, j->inner);
+  }
+}
+
+/* The operand's place of element `k` of the window at `place`, axes before `j->axis`; -1. */
+static int64_t outer_element(const few_job *j, const int64_t *place, int64_t k) {
+  int64_t at = 0;
+  for (int32_t i = j->axis; i-- > 0; k /= j->w->size[i]) {
+    int64_t index = tt_cpu_window_at(j->w, i, place[i], k % j->w->size[i]);
+    if (index < 0)
+      return -1;
+    at += index * j->w->strides[i];
+  }
+  return at;
+}
+
+static void few_rows(int64_t begin, int64_t end, void *user) {
+  const few_job *j = user;
+  const tt_cpu_window *w = j->w;
+  int64_t last = w->size[j->axis], length = w->out[j->axis] * j->inner, place[TT_HLO_RANK_MAX];
+  for (int64_t i = begin; i < end; i++) {
+    char *to = j->to + i * length * j->bytes;
+    tt_cpu_window_place(w, i * length, place);
+    tt_cpu_fill(to, j->init, length, j->bytes);
+    for (int64_t k = 0; k < w->size_count / last; k++) {
+      int64_t at = outer_element(j, place, k);
+      for (int64_t n = 0; at >= 0 && n < last; n++)
+        add_element(j, j->from + at * j->bytes, to, n);
+    }
+  }
+}
+
+static void window_few(const tt_cpu_args *args, const tt_cpu_window *w, tt_cpu_combine combine) {
+  few_job j = {.w = w,
+               .inner = 1,
+               .combine = combine,
+               .bytes = tt_dtype_bytes(args->op->results[0].type.dtype),
+               .from = args->in[0],
+               .to = args->out[0],
+               .init = args->in[1]};
+  for (j.axis = w->rank - 1; j.axis > 0 && !changes_axis(w, j.axis); j.axis--)
+    j.inner *= w->dims[j.axis];
+  int64_t length = w->out[j.axis] * j.inner;
+  double cost = (double)w->size_count * ((double)length * 0.5 + 5);
+  tt_cpu_parallel(w->count / length, cost, few_rows, &j);
+}
+
+/* ---- one op, axis by axis ---- */
 
 /* A pass along one axis. */
 typedef struct axis_pass {
@@ -93,11 +182,6 @@ static void pass_part(int64_t begin, int64_t end, void *user) {
 static tt_dtype work_dtype(tt_hlo_code code, tt_dtype dtype) {
   bool sums = code == TT_HLO_ADD || code == TT_HLO_MULTIPLY;
   return sums && (dtype == TT_F32 || dtype == TT_BF16 || dtype == TT_F16) ? TT_F64 : dtype;
-}
-
-static bool changes_axis(const tt_cpu_window *w, int32_t i) {
-  return w->size[i] != 1 || w->step[i] != 1 || w->base_dilation[i] != 1 || w->low[i] != 0 ||
-         w->out[i] != w->dims[i];
 }
 
 static tt_error *work_new(const tt_cpu_args *args, int64_t count, int bytes, char **out_work) {
@@ -302,6 +386,12 @@ tt_error *tt_cpu_kernel_reduce_window(const tt_cpu_args *args) {
     return NULL;
   if (op->results_count == 1 && op->operands[0]->type.dtype == dtype) {
     tt_hlo_code code = tt_cpu_region_binary(op->regions[0]);
+    tt_cpu_combine combine = tt_cpu_combine_find(code, dtype);
+    if (combine != NULL && op->operands[1]->type.dtype == dtype && w.size_count <= FEW &&
+        w.rank > 0) {
+      window_few(args, &w, combine);
+      return NULL;
+    }
     if (tt_cpu_combine_find(code, work_dtype(code, dtype)) != NULL &&
         tt_cpu_combine_identity(code, dtype, identity))
       return window_op(args, &w, code);
