@@ -79,6 +79,11 @@ static const kernel_case floats[] = {
     UNARY("stablehlo.exponential_minus_one", F5,
           "[-0.0, 100.0, " MINUS_INF ", " NAN_F32 ", " INF_F32 "]",
           "[-0.0, " INF_F32 ", -1.0, " NAN_F32 ", " INF_F32 "]"),
+    UNARY("stablehlo.cbrt", "tensor<5xf64>",
+          "[6.0260708825576081, -7.40764201866428, 4.9406564584124654e-324, -0.0, "
+          "0x7FF0000000000000]",
+          "[1.8197486754516248, -1.9493657388156058, 1.7031839360032603e-108, -0.0, "
+          "0x7FF0000000000000]"),
     UNARY("stablehlo.rsqrt", F5, "[0.0, -0.0, 4.0, -1.0, " INF_F32 "]",
           "[" INF_F32 ", " MINUS_INF ", 0.5, " NAN_F32 ", 0.0]"),
     UNARY("stablehlo.logistic", F5, "[0.0, 200.0, " MINUS_INF ", " NAN_F32 ", " INF_F32 "]",
