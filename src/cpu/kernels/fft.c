@@ -1,5 +1,5 @@
-/* fft, in double: powers of two by Stockham's method, other lengths as convolutions of those
- * (Bluestein). Lines along each transformed axis, one after the other. */
+/* fft, in double: products of small primes by Stockham's method, other lengths as convolutions of
+ * powers of two (Bluestein). Lines along each transformed axis, one after the other. */
 #pragma GCC optimize("O3")
 #include <math.h>
 #include <string.h>
@@ -14,35 +14,101 @@ static inline number times(number a, number b) {
   return (number){a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real};
 }
 
+/* A prime is small that is at most RADIX; an int64_t has at most FACTORS. */
+enum { RADIX = 31, FACTORS = 64 };
+
 /* Transforms of one length. */
 typedef struct transform {
-  int64_t n, padded; /* padded: the power of two that is worked in */
-  number *roots;     /* exp(-2 pi i k / padded), k < padded / 2 */
+  int64_t n, padded; /* padded: the length that is worked in */
+  int factors_count;
+  int8_t factors[FACTORS]; /* of padded */
+  number *roots;           /* exp(-2 pi i k / padded), k < padded */
   number *chirp,
-      *filter; /* exp(-pi i k k / n); the filter's transform. NULL: n is a power of two */
+      *filter; /* exp(-pi i k k / n); the filter's transform. NULL: n is what is worked in */
 } transform;
 
-/* exp(-2 pi i k / n): the angle is brought to an eighth of the circle, where sin and cos are
- * exact to their last bits. */
+/* exp(-2 pi i k / n), 0 <= k < n: the angle is brought to an eighth of the circle, where sin and
+ * cos are exact to their last bits. */
 static number root_of(int64_t k, int64_t n) {
-  double angle = 2 * 3.14159265358979323846 * (double)k / (double)n;
-  return (number){cos(angle), -sin(angle)};
+  bool below = 2 * k > n;
+  int64_t part = 2 * (below ? n - k : k); /* the angle is pi part / n */
+  bool left = 2 * part > n;
+  part = 2 * (left ? n - part : part); /* pi / 2 part / n */
+  bool steep = 2 * part > n;
+  double angle = 3.14159265358979323846 / 2 * (double)(steep ? n - part : part) / (double)n;
+  double along = steep ? sin(angle) : cos(angle), across = steep ? cos(angle) : sin(angle);
+  return (number){left ? -along : along, below ? across : -across};
+}
+
+/* ---- one factor: from[j, p, q] to[p, k, q], k a transform of j, times a root ---- */
+
+/* What a pass goes over: p < parts, q < stride; parts * stride * the factor = padded. */
+typedef struct pass {
+  const transform *t;
+  int64_t parts, stride;
+} pass;
+
+static void pass_two(const pass *s, const number *from, number *to) {
+  for (int64_t p = 0; p < s->parts; p++) {
+    number root = s->t->roots[p * s->stride];
+    const number *a = from + s->stride * p, *b = from + s->stride * (p + s->parts);
+    number *sum = to + s->stride * 2 * p, *difference = sum + s->stride;
+    for (int64_t q = 0; q < s->stride; q++) {
+      number d = {a[q].real - b[q].real, a[q].imag - b[q].imag};
+      sum[q] = (number){a[q].real + b[q].real, a[q].imag + b[q].imag};
+      difference[q] = times(d, root);
+    }
+  }
+}
+
+/* A transform of an odd length; x[j] and x[r - j] have the same cosines and opposite sines, and so
+ * have the results. x: `x_step` apart; `circle`: the roots of r. */
+static void transform_odd(int r, const number *circle, const number *x, int64_t x_step, number *y) {
+  number sums[RADIX / 2 + 1], differences[RADIX / 2 + 1], first = x[0];
+  y[0] = first;
+  for (int j = 1; j <= r / 2; j++) {
+    number a = x[j * x_step], b = x[(r - j) * x_step];
+    sums[j] = (number){a.real + b.real, a.imag + b.imag};
+    differences[j] = (number){a.real - b.real, a.imag - b.imag};
+    y[0] = (number){y[0].real + sums[j].real, y[0].imag + sums[j].imag};
+  }
+  for (int k = 1; k <= r / 2; k++) {
+    number even = first, odd = {0, 0};
+    for (int j = 1, at = k; j <= r / 2; j++) {
+      even.real += sums[j].real * circle[at].real;
+      even.imag += sums[j].imag * circle[at].real;
+      odd.real -= differences[j].imag * circle[at].imag;
+      odd.imag += differences[j].real * circle[at].imag;
+      at = at + k < r ? at + k : at + k - r;
+    }
+    y[k] = (number){even.real + odd.real, even.imag + odd.imag};
+    y[r - k] = (number){even.real - odd.real, even.imag - odd.imag};
+  }
+}
+
+static void pass_odd(const pass *s, int r, const number *from, number *to) {
+  number circle[RADIX], y[RADIX];
+  for (int k = 0; k < r; k++)
+    circle[k] = s->t->roots[k * (s->t->padded / r)];
+  for (int64_t p = 0; p < s->parts; p++)
+    for (int64_t q = 0; q < s->stride; q++) {
+      transform_odd(r, circle, from + s->stride * p + q, s->stride * s->parts, y);
+      for (int64_t k = 0; k < r; k++)
+        to[s->stride * (p * r + k) + q] = times(y[k], s->t->roots[p * s->stride * k]);
+    }
 }
 
 /* In place with `spare`; the result is in x. */
 static void stockham(const transform *t, number *x, number *spare) {
   number *from = x, *to = spare;
-  for (int64_t half = t->padded / 2, stride = 1; half >= 1; half /= 2, stride *= 2) {
-    for (int64_t p = 0; p < half; p++) {
-      number root = t->roots[p * stride];
-      const number *a = from + stride * p, *b = from + stride * (p + half);
-      number *sum = to + stride * 2 * p, *difference = sum + stride;
-      for (int64_t q = 0; q < stride; q++) {
-        number d = {a[q].real - b[q].real, a[q].imag - b[q].imag};
-        sum[q] = (number){a[q].real + b[q].real, a[q].imag + b[q].imag};
-        difference[q] = times(d, root);
-      }
-    }
+  pass s = {t, t->padded, 1};
+  for (int i = 0; i < t->factors_count; i++) {
+    s.parts /= t->factors[i];
+    if (t->factors[i] == 2)
+      pass_two(&s, from, to);
+    else
+      pass_odd(&s, t->factors[i], from, to);
+    s.stride *= t->factors[i];
     number *swap = from;
     from = to;
     to = swap;
@@ -114,18 +180,33 @@ static tt_error *begin_bluestein(const tt_cpu_args *args, transform *t) {
   return NULL;
 }
 
+/* Of a length that is not 0. False: a prime is not small. */
+static bool find_factors(int64_t n, transform *t) {
+  t->factors_count = 0;
+  for (int8_t prime = 3; prime <= RADIX; prime += 2)
+    for (; n % prime == 0; n /= prime)
+      t->factors[t->factors_count++] = prime;
+  for (; n % 2 == 0; n /= 2)
+    t->factors[t->factors_count++] = 2;
+  return n == 1;
+}
+
 static tt_error *begin(const tt_cpu_args *args, int64_t n, transform *t) {
-  *t = (transform){.n = n, .padded = 1};
+  *t = (transform){.n = n, .padded = n};
   if (n > INT64_C(1) << 40)
     return tt_cpu_no_scratch(args->op, INT64_MAX);
-  while (t->padded < n)
-    t->padded *= 2;
-  bool whole = t->padded == n;
-  while (!whole && t->padded < 2 * n - 1)
-    t->padded *= 2;
-  TT_RETURN_IF_ERROR(take(args, t->padded / 2 + 1, &t->roots));
-  for (int64_t k = 0; k < t->padded / 2 + 1; k++)
-    t->roots[k] = root_of(k, t->padded);
+  bool whole = find_factors(n, t);
+  if (!whole) {
+    for (t->padded = 1; t->padded < 2 * n - 1;)
+      t->padded *= 2;
+    find_factors(t->padded, t);
+  }
+  TT_RETURN_IF_ERROR(take(args, t->padded, &t->roots));
+  for (int64_t k = 0; k < t->padded; k++) {
+    bool first = 2 * k <= t->padded;
+    number root = first ? root_of(k, t->padded) : t->roots[t->padded - k];
+    t->roots[k] = (number){root.real, first ? root.imag : -root.imag};
+  }
   return whole ? NULL : begin_bluestein(args, t);
 }
 
