@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu/kernel.h"
 #include "cpu/kernels/gemm.h"
 #include "cpu/memory.h"
 #include "test.h"
@@ -61,41 +62,51 @@ typedef struct gemm_case {
   bool a_turned, b_turned, packed, row;
 } gemm_case;
 
-static float element(int64_t i) { return (float)((i * 7919 + 13) % 201 - 100) / 64; }
+static double element(int64_t i) { return (double)((i * 7919 + 13) % 201 - 100) / 64; }
 
-static void check_gemm(const tt_cpu_gemm_kernels *kernels, const gemm_case *c, float *a, float *b,
-                       float *out, void *scratch, void *packed) {
+/* Buffers of a product in f32 or f64. */
+typedef struct gemm_room {
+  void *a, *b, *out, *scratch, *packed;
+} gemm_room;
+
+static void check_gemm(const tt_cpu_gemm_kernel *kernel, tt_dtype dtype, const gemm_case *c,
+                       const gemm_room *room) {
   tt_cpu_gemm g = {.m = c->m,
                    .n = c->n,
                    .k = c->k,
                    .n_whole = c->n,
-                   .a = a,
-                   .b = b,
-                   .c = out,
+                   .a = room->a,
+                   .b = room->b,
+                   .c = room->out,
                    .a_m = c->a_turned ? 1 : c->k,
                    .a_k = c->a_turned ? c->m : 1,
                    .b_k = c->b_turned ? 1 : c->n,
                    .b_n = c->b_turned ? c->k : 1,
-                   .row = c->row ? b : NULL};
+                   .row = c->row ? room->b : NULL};
+  double ulp = dtype == TT_F32 ? 0x1p-23 : 0x1p-52;
   for (int64_t i = 0; i < c->m * c->k; i++)
-    a[i] = element(i);
+    tt_cpu_store(dtype, room->a, i, element(i), 0);
   for (int64_t i = 0; i < c->k * c->n; i++)
-    b[i] = element(i + 5);
+    tt_cpu_store(dtype, room->b, i, element(i + 5), 0);
   if (c->packed) {
-    kernels->f32.pack(&g, 0, c->n, packed);
-    g.packed_b = packed;
+    kernel->pack(&g, 0, c->n, room->packed);
+    g.packed_b = room->packed;
   }
-  kernels->f32.run(&g, scratch);
+  kernel->run(&g, room->scratch);
   for (int64_t i = 0; i < c->m; i++)
     for (int64_t j = 0; j < c->n; j++) {
-      double sum = c->row ? (double)b[j] : 0, size = fabs(sum);
+      double sum = c->row ? element(j + 5) : 0, size = fabs(sum);
       for (int64_t p = 0; p < c->k; p++) {
-        double term = (double)a[i * g.a_m + p * g.a_k] * (double)b[p * g.b_k + j * g.b_n];
+        double term = element(i * g.a_m + p * g.a_k) * element(p * g.b_k + j * g.b_n + 5);
         sum += term;
         size += fabs(term);
       }
-      if (!EXPECT_DOUBLE((double)out[i * c->n + j], sum, 1e-6 * size))
+      double got = tt_cpu_load(dtype, room->out, i * c->n + j, NULL);
+      if (!EXPECT_DOUBLE(got, sum, 4 * ulp * size)) {
+        fprintf(stderr, "m %lld n %lld k %lld\n", (long long)c->m, (long long)c->n,
+                (long long)c->k);
         return;
+      }
     }
 }
 
@@ -115,26 +126,31 @@ TEST_WITHOUT_TORTURE(cpu_kernel, gemm_every_instruction_set) {
       {100, 150, 280, true, false, false, true},  {16, 70, 300, false, false, false, true},
       {15, 64, 33, false, true, false, false},    {16, 64, 40, true, false, true, false},
       {184, 40, 30, false, false, false, false},  {22, 64, 40, false, false, true, true},
+      {6, 1, 3, false, false, false, false},      {12, 20, 64, false, false, false, true},
+      {13, 17, 300, false, true, false, false},   {28, 5, 70, false, false, true, false},
   };
   const tt_cpu_gemm_kernels *kernels[TT_CPU_ISA_COUNT] = {&tt_cpu_gemm_base};
-  float *a = tt_cpu_memory_alloc(1 << 20), *b = tt_cpu_memory_alloc(1 << 20);
-  float *out = tt_cpu_memory_alloc(1 << 20);
-  void *scratch = tt_cpu_memory_alloc(tt_cpu_gemm_scratch(200, 200, 300, 8));
-  void *packed = tt_cpu_memory_alloc(tt_cpu_gemm_packed(200, 300, 4));
+  gemm_room room = {tt_cpu_memory_alloc(1 << 20), tt_cpu_memory_alloc(1 << 20),
+                    tt_cpu_memory_alloc(1 << 20),
+                    tt_cpu_memory_alloc(tt_cpu_gemm_scratch(200, 200, 300, 8)),
+                    tt_cpu_memory_alloc(tt_cpu_gemm_packed(200, 300, 8))};
 #if defined(__x86_64__)
   kernels[TT_CPU_ISA_AVX2] = &tt_cpu_gemm_avx2;
   kernels[TT_CPU_ISA_AVX512] = &tt_cpu_gemm_avx512;
 #endif
-  REQUIRE(a != NULL && b != NULL && out != NULL && scratch != NULL && packed != NULL);
+  REQUIRE(room.a != NULL && room.b != NULL && room.out != NULL && room.scratch != NULL &&
+          room.packed != NULL);
   for (int isa = 0; isa <= (int)tt_cpu_isa_best(); isa++)
-    for (size_t i = 0; i < TT_COUNT(cases); i++)
-      check_gemm(kernels[isa], &cases[i], a, b, out, scratch, packed);
+    for (size_t i = 0; i < TT_COUNT(cases); i++) {
+      check_gemm(&kernels[isa]->f32, TT_F32, &cases[i], &room);
+      check_gemm(&kernels[isa]->f64, TT_F64, &cases[i], &room);
+    }
 out:
-  tt_cpu_memory_free(a);
-  tt_cpu_memory_free(b);
-  tt_cpu_memory_free(out);
-  tt_cpu_memory_free(scratch);
-  tt_cpu_memory_free(packed);
+  tt_cpu_memory_free(room.a);
+  tt_cpu_memory_free(room.b);
+  tt_cpu_memory_free(room.out);
+  tt_cpu_memory_free(room.scratch);
+  tt_cpu_memory_free(room.packed);
 }
 
 /* Large enough that threads share it: every element is k. */
