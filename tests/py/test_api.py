@@ -57,8 +57,14 @@ def test_devices():
     assert properties.multi_processor_count == properties.core_count
     assert properties.plugin_path.endswith(".so") and properties.plugin_version
     assert properties.pjrt_version >= (0, 29)
-    with pytest.raises(RuntimeError, match="no device of index 99"):
-        torch.tpu.get_device_properties(99)
+    for of_device in (
+        torch.tpu.get_device_properties,
+        torch.tpu.get_rng_state,
+        torch.tpu.current_stream,
+        torch.tpu.memory_allocated,
+    ):
+        with pytest.raises(RuntimeError, match="no device of index 99"):
+            of_device(99)
     with pytest.raises(ValueError, match="expected a tpu device"):
         torch.tpu.get_device_name(torch.device("cpu"))
 

@@ -15,6 +15,7 @@ def index_of(device: DeviceLike) -> int:
 
     Raises:
         ValueError: it names no tpu device.
+        RuntimeError: there is no device of this index; 0 is taken for granted, without the plugin.
     """
     if isinstance(device, str):
         device = torch.device(device)
@@ -22,7 +23,12 @@ def index_of(device: DeviceLike) -> int:
         if device.type != "tpu":
             raise ValueError(f"expected a tpu device, got {device}")
         device = device.index
-    return _C.current_device() if device is None else int(device)
+    if device is None:
+        return _C.current_device()
+    index = int(device)
+    if index != 0 and not 0 <= index < _C.device_count():
+        raise RuntimeError(f"tpu: no device of index {index}: there are {_C.device_count()}")
+    return index
 
 
 def is_available() -> bool:
