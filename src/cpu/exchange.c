@@ -176,8 +176,10 @@ static void greet(tt_cpu_exchange *x, int fd) {
   if (p != NULL && p->in < 0) {
     p->in = fd;
     p->started = pthread_create(&p->reader, NULL, read_messages, p) == 0;
-    fd = p->started ? -1 : fd;
-    p->in = p->started ? p->in : -1;
+    if (p->started)
+      fd = -1; /* the reader's, which looks at p->in without the lock */
+    else
+      p->in = -1;
   }
   pthread_mutex_unlock(&x->lock);
   close_fd(fd);
