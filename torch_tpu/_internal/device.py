@@ -15,7 +15,7 @@ def index_of(device: DeviceLike) -> int:
 
     Raises:
         ValueError: it names no tpu device.
-        RuntimeError: there is no device of this index; 0 is taken for granted, without the plugin.
+        RuntimeError: there is no device of this index. 0 is taken for granted, negative ones too.
     """
     if isinstance(device, str):
         device = torch.device(device)
@@ -26,7 +26,7 @@ def index_of(device: DeviceLike) -> int:
     if device is None:
         return _C.current_device()
     index = int(device)
-    if index != 0 and not 0 <= index < _C.device_count():
+    if index > 0 and index >= _C.device_count():
         raise RuntimeError(f"tpu: no device of index {index}: there are {_C.device_count()}")
     return index
 
