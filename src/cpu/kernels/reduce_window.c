@@ -26,6 +26,24 @@ static bool runs_backward(const tt_cpu_window *w, int32_t i) {
          w->size[i] - w->low[i] >= w->dims[i] && w->size[i] > 2;
 }
 
+static bool changes_axis(const tt_cpu_window *w, int32_t i) {
+  return w->size[i] != 1 || w->step[i] != 1 || w->base_dilation[i] != 1 || w->low[i] != 0 ||
+         w->out[i] != w->dims[i];
+}
+
+/* The only axis that the window changes, if it runs. */
+static int32_t running_axis(const tt_cpu_window *w) {
+  int32_t axis = -1;
+  for (int32_t i = 0; i < w->rank; i++) {
+    if (!changes_axis(w, i))
+      continue;
+    if (axis >= 0 || (!runs_forward(w, i) && !runs_backward(w, i)))
+      return -1;
+    axis = i;
+  }
+  return axis;
+}
+
 /* ---- one op, few elements ---- */
 
 /* A row: places along `axis`, the last one that the window changes, each with the `inner` elements
@@ -40,11 +58,6 @@ typedef struct few_job {
   char *to;
   const void *init;
 } few_job;
-
-static bool changes_axis(const tt_cpu_window *w, int32_t i) {
-  return w->size[i] != 1 || w->step[i] != 1 || w->base_dilation[i] != 1 || w->low[i] != 0 ||
-         w->out[i] != w->dims[i];
-}
 
 static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y > 0); }
 
@@ -163,19 +176,68 @@ static void run_along(const axis_pass *p, const char *from, char *to, bool forwa
   }
 }
 
+/* The same where a row is one element. The places that add one element each are made by one call,
+ * which takes what it made just before. */
+static void run_line_along(const axis_pass *p, const char *from, char *to, bool forward) {
+  const tt_cpu_window *w = p->w;
+  int64_t low = w->low[p->axis], size = w->size[p->axis], step = forward ? p->bytes : -p->bytes;
+  /* Places and elements are counted from the side where it begins: place i ends with i + ahead. */
+  int64_t ahead = forward ? size - low - 1 : low + p->dim - p->out;
+  int64_t first = ahead < 0 ? -ahead : 1, last = p->dim - ahead;
+  int64_t begun = ahead + 1 < p->dim ? ahead + 1 : p->dim;
+  from += forward ? 0 : (p->dim - 1) * p->bytes;
+  to += forward ? 0 : (p->out - 1) * p->bytes;
+  first = first < p->out ? first : p->out;
+  last = last < p->out ? last : p->out;
+  for (int64_t i = 0; i < first; i++)
+    memcpy(to + i * step, p->identity, (size_t)p->bytes);
+  if (begun > 0)
+    p->combine(to, 0, from, forward ? 1 : -1, begun);
+  if (forward && first < last)
+    memcpy(to + first * step, from + (first + ahead) * step, (size_t)((last - first) * step));
+  for (int64_t i = first; i < last && !forward; i++)
+    memcpy(to + i * step, from + (i + ahead) * step, (size_t)p->bytes);
+  if (first < last)
+    p->combine(to + first * step, forward ? 1 : -1, to + (first - 1) * step, forward ? 1 : -1,
+               last - first);
+  for (int64_t i = first < last ? last : first; i < p->out; i++)
+    memcpy(to + i * step, to + (i - 1) * step, (size_t)p->bytes);
+}
+
 static void pass_part(int64_t begin, int64_t end, void *user) {
   const axis_pass *p = user;
+  bool forward = runs_forward(p->w, p->axis), backward = runs_backward(p->w, p->axis);
   for (int64_t i = begin; i < end; i++) {
     const char *from = p->from + i * p->dim * p->inner * p->bytes;
     char *to = p->to + i * p->out * p->inner * p->bytes;
-    if (runs_forward(p->w, p->axis))
-      run_along(p, from, to, true);
-    else if (runs_backward(p->w, p->axis))
-      run_along(p, from, to, false);
+    if (forward || backward)
+      (p->inner == 1 ? run_line_along : run_along)(p, from, to, forward);
     else
       for (int64_t place = 0; place < p->out; place++)
         window_slice(p, from, to, place);
   }
+}
+
+/* Few elements of windows that all begin with the operand's first: each takes what the one before
+ * it did, in the same order. */
+static bool window_few_forward(const tt_cpu_args *args, const tt_cpu_window *w,
+                               tt_cpu_combine combine) {
+  axis_pass p = {.w = w,
+                 .axis = running_axis(w),
+                 .combine = combine,
+                 .bytes = tt_dtype_bytes(args->op->results[0].type.dtype),
+                 .inner = 1,
+                 .from = args->in[0],
+                 .to = args->out[0],
+                 .identity = args->in[1]};
+  if (p.axis < 0 || !runs_forward(w, p.axis))
+    return false;
+  p.dim = w->dims[p.axis];
+  p.out = w->out[p.axis];
+  for (int32_t i = p.axis + 1; i < w->rank; i++)
+    p.inner *= w->dims[i];
+  tt_cpu_parallel(w->count / (p.out * p.inner), (double)(p.out * p.inner) * 2, pass_part, &p);
+  return true;
 }
 
 /* Along one row of f32, where running sums must be kept wider than their elements. */
@@ -207,22 +269,40 @@ static tt_error *run_axis(const tt_cpu_args *args, axis_pass *p, const int64_t *
   return NULL;
 }
 
-/* result = init o what the windows gave. */
-static void finish(const tt_cpu_args *args, const axis_pass *p, tt_dtype work, const char *sums) {
+/* result = what the windows gave o init. */
+typedef struct finish_job {
+  const axis_pass *pass;
+  tt_dtype work, dtype;
+  const char *sums;
+  char *out;
+  const void *init; /* NULL: it changes nothing */
+} finish_job;
+
+static void finish_part(int64_t begin, int64_t end, void *user) {
+  enum { CHUNK = 256 };
+  const finish_job *j = user;
+  int bytes = j->pass->bytes;
+  _Alignas(16) char chunk[CHUNK * 16];
+  for (int64_t i = begin; i < end; i += CHUNK) {
+    int64_t count = end - i < CHUNK ? end - i : CHUNK;
+    const char *sums = j->sums + i * bytes;
+    if (j->init != NULL) {
+      memcpy(chunk, sums, (size_t)(count * bytes));
+      j->pass->combine(chunk, 1, j->init, 0, count);
+      sums = chunk;
+    }
+    tt_cpu_convert(j->work, sums, j->dtype, j->out + i * tt_dtype_bytes(j->dtype), count);
+  }
+}
+
+static void finish(const tt_cpu_args *args, const axis_pass *p, tt_dtype work) {
   const tt_hlo_type *type = &args->op->results[0].type;
-  int64_t count = tt_cpu_count(type);
-  _Alignas(16) char init[16], sum[16];
+  _Alignas(16) char init[16];
+  finish_job j = {p, work, type->dtype, p->from, args->out[0], init};
   tt_cpu_convert(args->op->operands[1]->type.dtype, args->in[1], work, init, 1);
-  if (memcmp(init, p->identity, (size_t)p->bytes) == 0) {
-    tt_cpu_convert(work, sums, type->dtype, args->out[0], count);
-    return;
-  }
-  for (int64_t i = 0; i < count; i++) {
-    memcpy(sum, init, sizeof sum);
-    p->combine(sum, 1, sums + i * p->bytes, 1, 1);
-    tt_cpu_convert(work, sum, type->dtype, (char *)args->out[0] + i * tt_dtype_bytes(type->dtype),
-                   1);
-  }
+  if (memcmp(init, p->identity, (size_t)p->bytes) == 0)
+    j.init = NULL;
+  tt_cpu_parallel(tt_cpu_count(type), 1, finish_part, &j);
 }
 
 static tt_error *window_op(const tt_cpu_args *args, const tt_cpu_window *w, tt_hlo_code code) {
@@ -248,7 +328,7 @@ static tt_error *window_op(const tt_cpu_args *args, const tt_cpu_window *w, tt_h
       TT_RETURN_IF_ERROR(run_axis(args, &p, dims));
       dims[p.axis] = w->out[p.axis];
     }
-  finish(args, &p, work, p.from);
+  finish(args, &p, work);
   return NULL;
 }
 
@@ -339,19 +419,6 @@ static tt_error *run_line(region_job *j, int32_t axis, int64_t first, const int6
   return NULL;
 }
 
-/* The only axis that the window changes, if it runs. */
-static int32_t running_axis(const tt_cpu_window *w) {
-  int32_t axis = -1;
-  for (int32_t i = 0; i < w->rank; i++) {
-    if (!changes_axis(w, i))
-      continue;
-    if (axis >= 0 || (!runs_forward(w, i) && !runs_backward(w, i)))
-      return -1;
-    axis = i;
-  }
-  return axis;
-}
-
 static tt_error *window_region(const tt_cpu_args *args, const tt_cpu_window *w) {
   int64_t n = args->op->results_count, place[TT_HLO_RANK_MAX];
   int32_t axis = running_axis(w);
@@ -389,7 +456,8 @@ tt_error *tt_cpu_kernel_reduce_window(const tt_cpu_args *args) {
     tt_cpu_combine combine = tt_cpu_combine_find(code, dtype);
     if (combine != NULL && op->operands[1]->type.dtype == dtype && w.size_count <= FEW &&
         w.rank > 0) {
-      window_few(args, &w, combine);
+      if (!window_few_forward(args, &w, combine))
+        window_few(args, &w, combine);
       return NULL;
     }
     if (tt_cpu_combine_find(code, work_dtype(code, dtype)) != NULL &&
