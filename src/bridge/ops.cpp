@@ -341,6 +341,40 @@ void add_meta(const IValue &value, std::vector<at::Tensor> &out) {
     out.emplace_back();
 }
 
+bool is_given(const IValue &value) {
+  return !value.isNone() && !(value.isTensor() && !value.toTensor().defined());
+}
+
+/* Whether an optional argument that a result goes to is absent: batch norm's running statistics. */
+bool lacks_target(const Call &c) {
+  for (size_t k = 0; k < c.overload->targets_count; k++)
+    if (c.overload->targets[k] >= 0 && !is_given(c.args[c.overload->targets[k]]))
+      return true;
+  return false;
+}
+
+/* Calls the meta kernel of the overload itself: that of its functional form may insist on all. */
+Stack ask_own_meta(const Call &c) {
+  const auto &o = *c.overload;
+  const auto op = find_operator(o.name);
+  const size_t count = op.schema().arguments().size();
+  std::string types(count, 'T');
+  for (size_t i = 0; i < o.args_count; i++)
+    if (o.args[i] >= 0)
+      types[static_cast<size_t>(o.args[i])] = o.types[i];
+  Stack stack;
+  for (size_t i = 0; i < count; i++)
+    stack.push_back(meta_value(c.args[i], types[i]));
+  op.callBoxed(&stack);
+  return stack;
+}
+
+Stack ask_functional_meta(const Call &c) {
+  auto stack = meta_stack(c);
+  c.functional->callBoxed(&stack);
+  return stack;
+}
+
 void check_written(Call &c, const at::Tensor &meta, const at::Tensor &target, bool is_out) {
   at::assert_no_internal_overlap(target);
   TORCH_CHECK(c10::canCast(meta.scalar_type(), target.scalar_type()), "result type ",
@@ -374,14 +408,12 @@ std::vector<std::pair<at::Tensor, bool>> target_tensors(const Call &c) {
 }
 
 std::vector<at::Tensor> ask_meta(Call &c) {
-  auto stack = meta_stack(c);
   std::vector<at::Tensor> metas;
   {
     at::AutoDispatchBelowADInplaceOrView guard;
-    c.functional->callBoxed(&stack);
+    for (const IValue &value : lacks_target(c) ? ask_own_meta(c) : ask_functional_meta(c))
+      add_meta(value, metas);
   }
-  for (const IValue &value : stack)
-    add_meta(value, metas);
   const auto targets = target_tensors(c);
   for (size_t i = 0; i < metas.size() && i < targets.size(); i++)
     if (targets[i].first.defined() && metas[i].defined())

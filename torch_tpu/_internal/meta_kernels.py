@@ -1,8 +1,10 @@
-"""Lets PyTorch's meta kernels run without importing torch._dynamo.
+"""Lets PyTorch's meta kernels run without importing torch._dynamo, and mends some.
 
 Most of them are Python functions, and many are wrapped to be invisible to Dynamo by importing it at
 their first call: 3 seconds and 60 MB before the first operator of a program that compiles nothing.
 While nobody has imported Dynamo there is nothing to hide from.
+
+A few refuse what the CPU takes: ``mend`` puts others in their place.
 """
 
 import functools
@@ -67,3 +69,44 @@ def spare_dynamo() -> None:
             if function.__code__ is _HIDING and not hasattr(inner, "__dynamo_disable"):
                 inner.__dynamo_disable = _hidden_once_dynamo_is_there(inner)
             function = inner
+
+
+# ---- kernels that refuse what the CPU takes ----
+
+_library = torch.library.Library("aten", "IMPL")
+
+
+def _where(condition: torch.Tensor, self: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Take a condition of uint8, which is deprecated, but served."""
+    return torch._refs.where(
+        condition.to(torch.bool) if condition.dtype is torch.uint8 else condition, self, other
+    )
+
+
+def _baddbmm_dtype(self, batch1, batch2, out_dtype, *, beta=1, alpha=1) -> torch.Tensor:
+    """Take ``out_dtype``: PyTorch has no kernel here, and its decomposition reads it as beta."""
+    product = torch.ops.aten.bmm.dtype(batch1, batch2, out_dtype)
+    return torch.empty_like(self.expand(product.shape), dtype=out_dtype)
+
+
+def _with_empty_batch(original: Callable) -> Callable:
+    """Take a batch of none: the original hands a number to a check that takes bools."""
+
+    def call(input: torch.Tensor, output_size: list[int], *scales: Any) -> torch.Tensor:
+        if input.dim() < 3 or input.shape[0] != 0 or 0 in input.shape[1:]:
+            return original(input, output_size, *scales)
+        one = input.new_empty((1, *input.shape[1:]))
+        return original(one, output_size, *scales).narrow(0, 0, 0)
+
+    return call
+
+
+def mend() -> None:
+    """Register what is better than PyTorch's own."""
+    _library.impl("where.self", _where, "Meta")
+    _library.impl("baddbmm.dtype", _baddbmm_dtype, "Meta")
+    kernels = sys.modules["torch._decomp"].global_decomposition_table["meta"]
+    for name in ("upsample_nearest", "_upsample_nearest_exact"):
+        for rank in (1, 2, 3):
+            overload = getattr(torch.ops.aten, f"{name}{rank}d").default
+            _library.impl(f"{name}{rank}d", _with_empty_batch(kernels[overload]), "Meta")

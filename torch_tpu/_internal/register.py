@@ -50,5 +50,6 @@ def register() -> None:
     rnn.install()
     safetensors.install()
     meta_kernels.spare_dynamo()
+    meta_kernels.mend()
     # Before the plugin's threads meet an interpreter that is gone.
     atexit.register(extension.shut_down)
