@@ -1,4 +1,4 @@
-"""Runs an overload that has no rule: by PyTorch's decomposition into others, or on the host.
+"""Runs an overload that has no rule: by our or PyTorch's decomposition into others, or on the host.
 
 The extension calls ``run``. torch._decomp takes a second to import and brings sympy: it is imported
 by the first overload that needs it.
@@ -16,7 +16,7 @@ from torch._ops import OpOverload
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from torch_tpu import _C
-from torch_tpu._internal import env
+from torch_tpu._internal import composites, env
 
 host_calls: Counter[str] = Counter()
 """How often each overload ran on the host."""
@@ -97,6 +97,8 @@ def _with_objects(op: OpOverload, args: tuple, kwargs: dict) -> tuple[tuple, dic
 @cache
 def _decomposition(op: OpOverload) -> Callable[[tuple, dict], Any] | None:
     """Return what runs ``op`` by other overloads, or None."""
+    if own := composites.TABLE.get(op):
+        return lambda args, kwargs: own(*args, **kwargs)
     direct = _table_entry(op)
     if not op._schema.is_mutable:
         return None if direct is None else lambda args, kwargs: direct(*args, **kwargs)
