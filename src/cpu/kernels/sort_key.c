@@ -329,7 +329,7 @@ static const tt_hlo_value *read_link(const tt_hlo_region *region, const tt_hlo_o
   return NULL;
 }
 
-uint32_t tt_cpu_sort_read(const tt_hlo_region *region, tt_cpu_sort_key *out_keys, uint32_t most) {
+static uint32_t read_chain(const tt_hlo_region *region, tt_cpu_sort_key *out_keys, uint32_t most) {
   const tt_hlo_value *value = region->last->operands[0];
   for (uint32_t count = 0; count < most; count++) {
     out_keys[count] = (tt_cpu_sort_key){0};
@@ -340,4 +340,9 @@ uint32_t tt_cpu_sort_read(const tt_hlo_region *region, tt_cpu_sort_key *out_keys
       return 0;
   }
   return 0;
+}
+
+uint32_t tt_cpu_sort_read(const tt_hlo_region *region, tt_cpu_sort_key *out_keys, uint32_t most) {
+  uint32_t count = read_chain(region, out_keys, most);
+  return count > 0 ? count : tt_cpu_sort_read_order(region, &out_keys[0]);
 }

@@ -30,5 +30,7 @@ tt_cpu_sort_item *tt_cpu_sort_items(tt_cpu_sort_item *items, tt_cpu_sort_item *s
 /* The comparator of a sort as keys, the first the most significant; 0 when it is none that is
  * known. */
 uint32_t tt_cpu_sort_read(const tt_hlo_region *region, tt_cpu_sort_key *out_keys, uint32_t most);
+/* The same of comparisons of one operand under any logic: a < b, or b is NaN and a is not. */
+bool tt_cpu_sort_read_order(const tt_hlo_region *region, tt_cpu_sort_key *out_key);
 
 #endif /* TT_CPU_KERNELS_SORT_KEY_H */

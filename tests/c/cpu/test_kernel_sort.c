@@ -9,7 +9,41 @@
   ">) -> tensor<i1>\n"                                                                             \
   "stablehlo.return %c : tensor<i1>\n"
 
+/* Floats under comparisons and logic; zeros are equal, and NaNs of either sign. */
+#define FLOATS_BY(comparator)                                                                    \
+  "%x = stablehlo.constant dense<[3.0, 0.0, 0xFFC00000, -1.0, 0x7FC00000, -0.0, 0xFF800000]> : " \
+  "tensor<7xf32>\n%i = stablehlo.iota dim = 0 : tensor<7xi32>\n"                                 \
+  "%r:2 = \"stablehlo.sort\"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({\n"             \
+  "^bb0(%a: tensor<f32>, %b: tensor<f32>, %u: tensor<i32>, %v: tensor<i32>):\n" comparator       \
+  "stablehlo.return %c : tensor<i1>\n"                                                           \
+  "}) : (tensor<7xf32>, tensor<7xi32>) -> (tensor<7xf32>, tensor<7xi32>)\n"                      \
+  "return %r#1 : tensor<7xi32>"
+#define COMPARED(to, direction, a, b)                                                    \
+  to " = stablehlo.compare " direction ", " a ", " b " : (tensor<f32>, tensor<f32>) -> " \
+                                                     "tensor<i1>\n"
+
 static const kernel_case sorts[] = {
+    {"ascending, NaN last",
+     FLOATS_BY(COMPARED("%l", "LT", "%a", "%b") COMPARED("%p", "NE", "%a", "%a")
+                   COMPARED("%q", "NE", "%b", "%b") "%n = stablehlo.not %p : tensor<i1>\n"
+                                                    "%m = stablehlo.and %q, %n : tensor<i1>\n"
+                                                    "%c = stablehlo.or %l, %m : tensor<i1>\n"),
+     "tensor<7xi32>", "6 3 1 5 0 2 4", 0},
+    {"ascending, NaN first, the comparison swapped",
+     FLOATS_BY(COMPARED("%l", "GT", "%b", "%a") COMPARED("%p", "EQ", "%a", "%a")
+                   COMPARED("%q", "EQ", "%b", "%b") "%n = stablehlo.xor %p, %q : tensor<i1>\n"
+                                                    "%m = stablehlo.and %q, %n : tensor<i1>\n"
+                                                    "%c = stablehlo.or %l, %m : tensor<i1>\n"),
+     "tensor<7xi32>", "2 4 6 3 1 5 0", 0},
+    {"descending, NaN first",
+     FLOATS_BY(COMPARED("%l", "GT", "%a", "%b") COMPARED("%p", "NE", "%a", "%a")
+                   COMPARED("%q", "EQ", "%b", "%b") "%m = stablehlo.and %q, %p : tensor<i1>\n"
+                                                    "%c = stablehlo.or %l, %m : tensor<i1>\n"),
+     "tensor<7xi32>", "2 4 0 1 5 3 6", 0},
+    {"descending, NaN last, by a select",
+     FLOATS_BY(COMPARED("%l", "GT", "%a", "%b") COMPARED("%p", "EQ", "%a", "%a") COMPARED(
+         "%q", "NE", "%b", "%b") "%c = stablehlo.select %q, %p, %l : tensor<i1>, tensor<i1>\n"),
+     "tensor<7xi32>", "0 1 5 3 6 2 4", 0},
     {"f32 ascending",
      "%x = stablehlo.constant dense<[3.0, -1.0, 2.0, 0x7FC00000, -0.0]> : tensor<5xf32>\n"
      "%r = \"stablehlo.sort\"(%x) <{dimension = 0 : i64, is_stable = true}> ({\n" LESS(
