@@ -172,14 +172,8 @@ static tt_error *check_dims(const tt_hlo_op *op, int64_t size) {
   return NULL;
 }
 
-static bool may_be_alone(const tt_hlo_op *op) {
-  return op->code == TT_HLO_COLLECTIVE_PERMUTE || op->code == TT_HLO_COLLECTIVE_BROADCAST;
-}
-
-static bool is_collective(tt_hlo_code code) {
-  return code == TT_HLO_ALL_GATHER || code == TT_HLO_ALL_REDUCE || code == TT_HLO_ALL_TO_ALL ||
-         code == TT_HLO_COLLECTIVE_BROADCAST || code == TT_HLO_COLLECTIVE_PERMUTE ||
-         code == TT_HLO_REDUCE_SCATTER;
+static bool has(const tt_hlo_op *op, uint32_t trait) {
+  return (tt_hlo_ops[op->code].traits & trait) != 0;
 }
 
 static tt_error *check_op(const checker *c, const tt_hlo_op *op) {
@@ -187,7 +181,7 @@ static tt_error *check_op(const checker *c, const tt_hlo_op *op) {
     int64_t count = 0, position = -1;
     TT_RETURN_IF_ERROR(
         tt_cpu_group_of(op, c->replicas, c->partitions, member, c->members, &count, &position));
-    if (position < 0 && !may_be_alone(op))
+    if (position < 0 && !has(op, TT_HLO_ALONE))
       return tt_error_new(TT_INVALID_ARGUMENT, "%s: replica %lld, partition %lld is in no group",
                           tt_hlo_ops[op->code].mnemonic, (long long)(member / c->partitions),
                           (long long)(member % c->partitions));
@@ -200,7 +194,7 @@ static tt_error *check_op(const checker *c, const tt_hlo_op *op) {
 /* The verifier has limited the depth. */
 static tt_error *check_region(const checker *c, const tt_hlo_region *region) {
   for (const tt_hlo_op *op = region->first; op != NULL; op = op->next) {
-    tt_error *err = is_collective(op->code) ? check_op(c, op) : NULL;
+    tt_error *err = has(op, TT_HLO_COLLECTIVE) ? check_op(c, op) : NULL;
     if (err != NULL)
       return op->location == NULL ? err : tt_error_wrap_take(err, "%s", op->location);
     for (uint32_t i = 0; i < op->regions_count; i++)

@@ -36,7 +36,9 @@ enum {
   TT_HLO_EFFECT = 8,
   TT_HLO_TOKENS = 16,
   TT_HLO_REGIONS = 32,
-  TT_HLO_WIDENS = 64
+  TT_HLO_WIDENS = 64,
+  TT_HLO_COLLECTIVE = 128,
+  TT_HLO_ALONE = 256
 };
 
 /* No tensor has more axes, so that 64 bits hold a set of them. As PyTorch's limit. */
