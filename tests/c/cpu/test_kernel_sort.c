@@ -18,9 +18,10 @@
   "stablehlo.return %c : tensor<i1>\n"                                                           \
   "}) : (tensor<7xf32>, tensor<7xi32>) -> (tensor<7xf32>, tensor<7xi32>)\n"                      \
   "return %r#1 : tensor<7xi32>"
-#define COMPARED(to, direction, a, b)                                                    \
-  to " = stablehlo.compare " direction ", " a ", " b " : (tensor<f32>, tensor<f32>) -> " \
-                                                     "tensor<i1>\n"
+#define COMPARED(to, direction, a, b)                \
+  to " = stablehlo.compare " direction ", " a ", " b \
+     " : (tensor<f32>, tensor<f32>) -> "             \
+     "tensor<i1>\n"
 
 static const kernel_case sorts[] = {
     {"ascending, NaN last",
