@@ -24,7 +24,8 @@ static struct {
   pthread_once_t once;
   pthread_mutex_t lock;
   char option[PATH_SIZE]; /* locked by `lock` */
-  char tried[PATH_SIZE];  /* written once, as `calls` is */
+  char tried[PATH_SIZE];  /* written once, as what follows is */
+  bool wide;              /* one was found that has 64-bit integers */
   tt_cpu_routine_call calls[KINDS][TT_CPU_ROUTINE_COUNT];
 } library = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -78,6 +79,24 @@ static void tell(void *handle, const char *prefix, const char *what, int value) 
     function.call(value);
 }
 
+/* Are its integers ours? The names do not say it: one with 64 bits writes behind where 32-bit
+ * pivots end. Out of memory it is not known, and believed. */
+static bool has_our_integers(void) {
+  enum { N = 3, GUARD = 0x5a5a5a5a };
+  double a[N * N] = {1, 2, 3, 4, 5, 6, 7, 8, 10};
+  int32_t pivots[2 * N];
+  bool same = true;
+  for (int i = 0; i < 2 * N; i++)
+    pivots[i] = GUARD;
+  int32_t info =
+      library.calls[kind_of(TT_F64)][TT_CPU_GETRF].getrf(TT_CPU_ROW_MAJOR, N, N, a, N, pivots);
+  for (int i = N; i < 2 * N; i++)
+    same = same && pivots[i] == GUARD;
+  for (int i = 0; i < N && info == 0; i++)
+    same = same && pivots[i] >= 1 && pivots[i] <= N;
+  return same;
+}
+
 static bool open_at(const char *path) {
   static const char *const prefixes[] = {"scipy_", ""};
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -85,6 +104,13 @@ static bool open_at(const char *path) {
     return false;
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
     if (find_routines(handle, prefixes[i])) {
+      if (!has_our_integers()) {
+        memset(library.calls, 0, sizeof library.calls);
+        if (path != library.tried)
+          snprintf(library.tried, sizeof library.tried, "%s", path);
+        library.wide = true;
+        break;
+      }
       tell(handle, prefixes[i], "openblas_set_num_threads", 1);
       /* NaN in, NaN out: looking for it first would give an error instead, and costs a pass. */
       tell(handle, prefixes[i], "LAPACKE_set_nancheck", 0);
@@ -136,11 +162,19 @@ tt_error *tt_cpu_library_set(const char *path, size_t size) {
   return NULL;
 }
 
+tt_error *tt_cpu_library_status(int32_t info) {
+  enum { WORK_MEMORY = -1010, TRANSPOSE_MEMORY = -1011 };
+  return info == WORK_MEMORY || info == TRANSPOSE_MEMORY
+             ? tt_error_new(TT_RESOURCE_EXHAUSTED, "LAPACK: no memory for its workspace")
+             : NULL;
+}
+
 tt_error *tt_cpu_library_missing(const char *what) {
   const char *tried = library.tried;
   return tt_error_new(TT_UNIMPLEMENTED,
                       "%s is not implemented without LAPACK: install the Python package "
-                      "scipy-openblas32, or name a library with LAPACKE in TT_CPU_LAPACK%s%s%s",
+                      "scipy-openblas32, or name a library with LAPACKE in TT_CPU_LAPACK%s%s%s%s",
                       what, tried[0] == '\0' ? "" : " (tried: ", tried,
+                      library.wide ? ", whose integers have 64 bits, not 32" : "",
                       tried[0] == '\0' ? "" : ")");
 }

@@ -4,8 +4,10 @@
  * the environment's TT_CPU_LAPACK names ("off": none), else the one of the create option `lapack`,
  * else libscipy_openblas.so beside this library or where pip puts the package scipy-openblas32 next
  * to it. A library counts when it has LAPACKE's interface, its names plain or with the prefix
- * scipy_, and 32-bit integers; CBLAS is used where it is there too. It is told to use one thread:
- * that which calls it. */
+ * scipy_, and 32-bit integers, which is tried once by a small matrix; CBLAS is used where it is
+ * there too. It is told to use one thread, that which calls it, and not to look for NaNs
+ * (openblas_set_num_threads, LAPACKE_set_nancheck). Both hold for the library as a whole: whoever
+ * else uses the same file in this process shares them. */
 #ifndef TT_CPU_LIBRARY_H
 #define TT_CPU_LIBRARY_H
 
@@ -75,6 +77,9 @@ enum { TT_CPU_LEFT = 141, TT_CPU_RIGHT = 142 };
 tt_cpu_routine_call tt_cpu_routine_get(tt_cpu_routine routine, tt_dtype dtype);
 /* The create option; of no use once a program was compiled. `path` of `size` bytes is copied. */
 TT_NODISCARD tt_error *tt_cpu_library_set(const char *path, size_t size);
+/* The error of a call that ended with `info` for want of memory, and then has set no results; NULL
+ * for all other ends, which are the caller's program's to look at. */
+TT_NODISCARD tt_error *tt_cpu_library_status(int32_t info);
 /* What keeps `what` from being done without the library: how to get it. UNIMPLEMENTED. */
 TT_NODISCARD tt_error *tt_cpu_library_missing(const char *what);
 

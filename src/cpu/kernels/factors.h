@@ -56,8 +56,7 @@ static inline void clear(const tt_cpu_job *job, uint32_t k) {
 
 /* LAPACK's info becomes result `k`; but for memory, the caller's program looks at it. */
 static inline tt_error *set_info(const tt_cpu_job *job, uint32_t k, int32_t info) {
-  if (info == -1010 || info == -1011)
-    return tt_error_new(TT_RESOURCE_EXHAUSTED, "custom_call: LAPACK: no memory for its workspace");
+  TT_RETURN_IF_ERROR(tt_cpu_library_status(info));
   if (k < job->args->op->results_count)
     *(int32_t *)result(job, k) = info;
   return NULL;

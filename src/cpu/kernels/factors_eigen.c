@@ -230,9 +230,9 @@ static tt_error *lapack_geev_real(tt_cpu_job *job, bool left, bool right) {
   memcpy(a, operand(job, 0), (size_t)piece_bytes(job, &job->args->op->operands[0]->type));
   int32_t info = call.geev_real(ROW, left ? 'V' : 'N', right ? 'V' : 'N', n, a, n, result(job, 0),
                                 result(job, 1), vl, n, vr, n);
-  if (left)
+  if (info == 0 && left)
     unpack(job, vl, result(job, 1), 2);
-  if (right)
+  if (info == 0 && right)
     unpack(job, vr, result(job, 1), 3);
   return set_info(job, 4, info);
 }
@@ -246,10 +246,9 @@ static tt_error *run_geev(tt_cpu_job *job) {
   void *a = NULL;
   if (!is_finite(job))
     return refuse_matrix(job);
-  if (!left)
-    clear(job, values);
-  if (!right)
-    clear(job, values + 1);
+  /* What LAPACK does not find it does not set. */
+  for (uint32_t i = 0; i < values + 2; i++)
+    clear(job, i);
   if (call.address == NULL)
     return plain_geev(job, left, right);
   if (!job->is_complex)

@@ -1,15 +1,33 @@
 /* LU and Cholesky factors, triangular and tridiagonal systems. */
 #include "cpu/kernels/factors.h"
 
+/* Rows are exchanged by them. */
+static tt_error *check_pivots(const tt_cpu_job *job, const int32_t *pivots) {
+  for (int64_t i = 0; i < job->k; i++)
+    if (pivots[i] < 1 || pivots[i] > job->m)
+      return tt_error_new(TT_INTERNAL, "LAPACK: getrf gives row %d of %lld", pivots[i],
+                          (long long)job->m);
+  return NULL;
+}
+
+/* A call that is refused exchanges no rows. */
+static tt_error *lapack_lu(const tt_cpu_job *job, tt_cpu_routine_call call, int32_t *pivots,
+                           int32_t *out_info) {
+  for (int64_t i = 0; i < job->k; i++)
+    pivots[i] = (int32_t)i + 1;
+  copy_in(job, 0, 0);
+  *out_info =
+      call.getrf(ROW, (int32_t)job->m, (int32_t)job->n, result(job, 0), (int32_t)job->n, pivots);
+  TT_RETURN_IF_ERROR(tt_cpu_library_status(*out_info));
+  return check_pivots(job, pivots);
+}
+
 static tt_error *lu(tt_cpu_job *job, int32_t *pivots, int32_t *out_info) {
   tt_cpu_routine_call call = routine(job, TT_CPU_GETRF);
   int64_t m = job->m, n = job->n;
   *out_info = 0;
-  if (call.address != NULL) {
-    copy_in(job, 0, 0);
-    *out_info = call.getrf(ROW, (int32_t)m, (int32_t)n, result(job, 0), (int32_t)n, pivots);
-    return NULL;
-  }
+  if (call.address != NULL)
+    return lapack_lu(job, call, pivots, out_info);
   void *a = NULL;
   TT_RETURN_IF_ERROR(widen(job, 0, 0, m, n, &a));
   bool whole = CALL(job, tt_cpu_lu, a, m, n, pivots);

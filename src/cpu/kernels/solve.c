@@ -56,26 +56,27 @@ static void transpose(bool is_complex, bool conjugate, const void *in, int64_t r
 
 /* In LAPACK's own order: the other triangle of the transpose would do without a copy, but rounds
  * otherwise than those whom ours is compared with. */
-static bool factor(tt_dtype dtype, void *array, int64_t n, bool lower) {
+static tt_error *factor(tt_dtype dtype, void *array, int64_t n, bool lower) {
   tt_cpu_routine_call call = tt_cpu_routine_get(TT_CPU_POTRF, dtype);
   int bytes = tt_dtype_bytes(dtype);
-  if (call.address == NULL || n > INT32_MAX || n == 0)
-    return false;
-  bool definite =
-      call.potrf(TT_CPU_ROW_MAJOR, lower ? 'L' : 'U', (int32_t)n, array, (int32_t)n) == 0;
+  if (n == 0)
+    return NULL;
+  int32_t info = call.potrf(TT_CPU_ROW_MAJOR, lower ? 'L' : 'U', (int32_t)n, array, (int32_t)n);
+  bool definite = info == 0;
+  TT_RETURN_IF_ERROR(tt_cpu_library_status(info));
   for (int64_t i = 0; i < n; i++)
     memset((char *)array + (lower ? i * n + i + 1 : i * n) * bytes, 0,
            (size_t)((lower ? n - 1 - i : i) * bytes));
   for (int64_t i = 0; i < n * n && !definite; i++)
     tt_cpu_store(dtype, array, i, (double)NAN, (double)NAN);
-  return true;
+  return NULL;
 }
 
 tt_error *tt_cpu_cholesky(const tt_cpu_args *args, bool lower) {
   stack s = stack_of(&args->op->operands[0]->type);
   tt_dtype dtype = s.type->dtype;
   bool is_complex = tt_dtype_is_complex(dtype),
-       has_library = tt_cpu_routine_get(TT_CPU_POTRF, dtype).address != NULL;
+       has_library = s.rows <= INT32_MAX && tt_cpu_routine_get(TT_CPU_POTRF, dtype).address != NULL;
   int64_t n = s.rows, bytes = n * n * tt_dtype_bytes(dtype);
   void *a = NULL, *b = NULL;
   TT_RETURN_IF_ERROR(take(args, has_library ? 0 : n, n, &a));
@@ -84,7 +85,7 @@ tt_error *tt_cpu_cholesky(const tt_cpu_args *args, bool lower) {
     memcpy(args->out[0], args->in[0], (size_t)(bytes * s.count));
   for (int64_t i = 0; i < s.count; i++) {
     if (has_library) {
-      factor(dtype, (char *)args->out[0] + i * bytes, n, lower);
+      TT_RETURN_IF_ERROR(factor(dtype, (char *)args->out[0] + i * bytes, n, lower));
       continue;
     }
     load(dtype, args->in[0], i * n * n, n * n, lower ? a : b);

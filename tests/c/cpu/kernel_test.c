@@ -59,7 +59,8 @@ static void compare(const kernel_case *c, const tt_cpu_slot *slots, size_t count
   EXPECT(strspn(at, " ") == strlen(at));
 }
 
-static void run_case(const kernel_case *c) {
+/* A code other than TT_OK is that of the failure which is expected. */
+static void run_case(const kernel_case *c, tt_code code, const char *part) {
   tt_cpu_plan *plan = NULL;
   void *outputs[RESULTS_MAX] = {NULL};
   size_t count = 0;
@@ -73,6 +74,10 @@ static void run_case(const kernel_case *c) {
     REQUIRE(outputs[k] != NULL);
     memset(outputs[k], 0xa5, (size_t)slots[k].size);
   }
+  if (code != TT_OK) {
+    EXPECT_ERR(tt_cpu_plan_run(plan, &call), code, part);
+    goto out;
+  }
   REQUIRE_OK(tt_cpu_plan_run(plan, &call));
   compare(c, slots, count, outputs);
 out:
@@ -83,7 +88,11 @@ out:
 
 void kernel_expect(const kernel_case *cases, int count) {
   for (int i = 0; i < count; i++)
-    run_case(&cases[i]);
+    run_case(&cases[i], TT_OK, NULL);
+}
+
+void kernel_expect_failure(const kernel_case *failing, tt_code code, const char *part) {
+  run_case(failing, code, part);
 }
 
 void kernel_expect_refused(const kernel_case *refused, const char *part) {

@@ -2,6 +2,8 @@
 #ifndef TT_KERNEL_TEST_H
 #define TT_KERNEL_TEST_H
 
+#include "base/attr.h"
+
 typedef struct kernel_case {
   const char *name;
   const char *body;     /* of @main, without the outer braces; ends in a return */
@@ -15,5 +17,7 @@ void kernel_expect(const kernel_case *cases, int count);
 /* The plan is refused with UNIMPLEMENTED, and `part` is in the message. `expected` is not looked
  * at. */
 void kernel_expect_refused(const kernel_case *refused, const char *part);
+/* The plan is made, and its run fails so. */
+void kernel_expect_failure(const kernel_case *failing, tt_code code, const char *part);
 
 #endif /* TT_KERNEL_TEST_H */
