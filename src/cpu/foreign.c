@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/code.h"
 #include "cpu/memory.h"
 #include "cpu/plan_internal.h"
 
@@ -192,8 +193,8 @@ static tt_ffi_error *missing(const char *what) {
 }
 
 static tt_ffi_error *error_create(tt_ffi_error_create_args *args) {
-  return give(tt_error_new((tt_code)(args->code == 0 ? TT_UNKNOWN : args->code), "%s",
-                           args->message == NULL ? "" : args->message));
+  return give(
+      tt_error_new(tt_code_of(args->code), "%s", args->message == NULL ? "" : args->message));
 }
 
 static void error_message(tt_ffi_error_message_args *args) {

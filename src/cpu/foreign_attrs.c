@@ -39,6 +39,11 @@ typedef struct item {
 } item;
 
 static tt_error *malformed(const reader *r, const char *what) {
+  return tt_error_new(TT_INVALID_ARGUMENT, "backend_config: expected %s at '%.40s'", what, r->at);
+}
+
+/* What stands there is well-formed, but none of what is read here. */
+static tt_error *unknown(const reader *r, const char *what) {
   return tt_error_new(TT_UNIMPLEMENTED, "backend_config: expected %s at '%.40s'", what, r->at);
 }
 
@@ -121,7 +126,7 @@ static tt_error *take_dtype(reader *r, tt_dtype *out_dtype) {
       return NULL;
     }
   r->at = start;
-  return malformed(r, "an element type");
+  return word.len == 0 ? malformed(r, "an element type") : unknown(r, "an element type");
 }
 
 /* The text of a number, whose type stands behind it. */
@@ -233,8 +238,10 @@ static tt_error *take_tensor(reader *r, tt_dtype *out_dtype, size_t *out_count) 
   while (*r->at >= '0' && *r->at <= '9') {
     char *end = NULL;
     long long dim = strtoll(r->at, &end, 10);
-    if (*end != 'x' || !tt_mul_i64(count, dim, &count) || count > ELEMENTS_MAX)
-      return malformed(r, "dims of not too many elements");
+    if (*end != 'x')
+      return malformed(r, "x behind a dim");
+    if (!tt_mul_i64(count, dim, &count) || count > ELEMENTS_MAX)
+      return unknown(r, "dims of not too many elements");
     r->at = end + 1;
   }
   *out_count = (size_t)count;
@@ -323,6 +330,8 @@ static tt_error *take_value(reader *r, item *out_item) {
     return take_array(r, out_item);
   if (take(r, "dense"))
     return take_dense(r, out_item);
+  if (*r->at != '\0' && strchr("[@#!(", *r->at) != NULL)
+    return unknown(r, "a number, a string, an array or a dictionary");
   return take_scalar(r, out_item);
 }
 
@@ -349,7 +358,7 @@ static tt_error *take_dictionary(reader *r, tt_ffi_attrs *out_attrs) {
   tt_bytes items = {0};
   tt_error *err = NULL;
   if (++r->depth > DEPTH_MAX)
-    return malformed(r, "fewer dictionaries within one another");
+    return unknown(r, "fewer dictionaries within one another");
   TT_TRY(expect(r, "{"));
   while (!take(r, "}")) {
     item next;

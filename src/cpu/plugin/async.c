@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/code.h"
 #include "cpu/plugin/internal.h"
 
 typedef struct slot {
@@ -180,7 +181,7 @@ tt_error *tt_cpu_transfer_error(PJRT_AsyncHostToDeviceTransferManager_SetBufferE
     return tt_error_new(TT_FAILED_PRECONDITION, "buffer %d has had its last piece",
                         args->buffer_index);
   int size = args->error_message_size > 4096 ? 4096 : (int)args->error_message_size;
-  tt_code code = args->error_code == PJRT_Error_Code_OK ? TT_UNKNOWN : (tt_code)args->error_code;
+  tt_code code = tt_code_of(args->error_code);
   tt_cpu_event_complete_take(
       s->ready,
       tt_error_new(code, "%.*s", size, args->error_message == NULL ? "" : args->error_message));

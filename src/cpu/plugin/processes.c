@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/code.h"
 #include "cpu/plugin/internal.h"
 
 #define KEY "tt_cpu/process/"
 #define FORMAT "tt_cpu 1 devices=%lld address=%s"
 
 static PJRT_Error *new_error(PJRT_Error_Code code, const char *message, size_t size) {
-  return (PJRT_Error *)tt_error_new((tt_code)code, "%.*s", (int)(size > 4000 ? 4000 : size),
+  return (PJRT_Error *)tt_error_new(tt_code_of(code), "%.*s", (int)(size > 4000 ? 4000 : size),
                                     message == NULL ? "" : message);
 }
 

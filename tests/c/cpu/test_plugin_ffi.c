@@ -26,6 +26,12 @@ static tt_ffi_error *fail(const tt_ffi_frame *f, const char *message) {
   return f->api->error_create(&args);
 }
 
+/* With a code that there is not. */
+static tt_ffi_error *fail_oddly(tt_ffi_frame *f) {
+  tt_ffi_error_create_args args = {sizeof args, NULL, "odd", 77};
+  return f->api->error_create(&args);
+}
+
 static const void *attr(const tt_ffi_attrs *attrs, const char *name, int32_t type) {
   for (int64_t i = 0; i < attrs->size; i++)
     if (attrs->names[i]->len == strlen(name) &&
@@ -172,6 +178,7 @@ TEST_WITHOUT_TORTURE(cpu_plugin_ffi, calls_handlers) {
   REQUIRE_OK(register_one(api, "test_scale", scale));
   EXPECT_ERR(register_one(api, "test_scale", refuse), TT_ALREADY_EXISTS, "another handler");
   REQUIRE_OK(register_one(api, "test_refuse", refuse));
+  REQUIRE_OK(register_one(api, "test_odd", fail_oddly));
   REQUIRE_OK(register_one(api, "test_later", later));
   REQUIRE_OK((tt_error *)extension(api)->type_register(&type));
   type_id = type.type_id;
@@ -182,6 +189,7 @@ TEST_WITHOUT_TORTURE(cpu_plugin_ffi, calls_handlers) {
   run(&s, text[1], destroy.context, 108, TT_OK, NULL);
   run(&s, PROGRAM("test_refuse", ""), NULL, 0, TT_INVALID_ARGUMENT,
       "custom call @test_refuse: not today");
+  run(&s, PROGRAM("test_odd", ""), NULL, 0, TT_UNKNOWN, "custom call @test_odd: odd");
   run(&s, PROGRAM("test_scale", ""), NULL, 0, TT_INVALID_ARGUMENT, "attributes");
   run(&s, PROGRAM("test_later", ""), NULL, 7, TT_OK, NULL);
   EXPECT_OK((tt_error *)api->PJRT_ExecuteContext_Destroy(&destroy));
@@ -194,15 +202,24 @@ TEST_WITHOUT_TORTURE(cpu_plugin_ffi, refuses) {
   cpu_setup s;
   tt_pj_executable *e = NULL;
   static const struct {
+    tt_code code;
     const char *text, *part;
   } rows[] = {
-      {PROGRAM("test_nobody", ""), "@test_nobody is not implemented"},
-      {PROGRAM("test_later2", ", backend_config = {a = [1, 2]}"), "backend_config: expected"},
-      {PROGRAM("test_later2", ", backend_config = {a = dense<[1, 2]> : tensor<3xi64>}"),
+      {TT_UNIMPLEMENTED, PROGRAM("test_nobody", ""), "@test_nobody is not implemented"},
+      {TT_UNIMPLEMENTED, PROGRAM("test_later2", ", backend_config = {a = [1, 2]}"),
+       "backend_config: expected"},
+      {TT_UNIMPLEMENTED, PROGRAM("test_later2", ", backend_config = {a = 1 : i7}"),
+       "expected an element type"},
+      {TT_INVALID_ARGUMENT, PROGRAM("test_later2", ", backend_config = {a = 1 b = 2}"),
+       "backend_config: expected ,"},
+      {TT_INVALID_ARGUMENT,
+       PROGRAM("test_later2", ", backend_config = {a = dense<[1, 2]> : tensor<3xi64>}"),
        "as many elements"},
-      {PROGRAM("test_later2", ", backend_config = {a = dense<1> : tensor<99999999x9999xi64>}"),
+      {TT_UNIMPLEMENTED,
+       PROGRAM("test_later2", ", backend_config = {a = dense<1> : tensor<99999999x9999xi64>}"),
        "too many elements"},
-      {"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n%0 = stablehlo.custom_call "
+      {TT_UNIMPLEMENTED,
+       "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n%0 = stablehlo.custom_call "
        "@test_later2(%x) : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>\n}\n",
        "api_version 4"},
   };
@@ -210,7 +227,7 @@ TEST_WITHOUT_TORTURE(cpu_plugin_ffi, refuses) {
     goto out;
   REQUIRE_OK(register_one(api, "test_later2", later));
   for (size_t i = 0; i < TT_COUNT(rows); i++) {
-    EXPECT_ERR(cpu_compile(&s, rows[i].text, NULL, &e), TT_UNIMPLEMENTED, rows[i].part);
+    EXPECT_ERR(cpu_compile(&s, rows[i].text, NULL, &e), rows[i].code, rows[i].part);
     tt_pj_executable_free(e);
     e = NULL;
   }
