@@ -443,12 +443,13 @@ static tt_error *divide_return(partitioner *p, tt_hlo_func *func) {
     tt_cpu_sharding sharding;
     const char *text = result_sharding(func, i);
     tt_error *err = read_whole(p, &end->operands[i]->type, text, &sharding);
+    if (err != NULL)
+      return tt_error_wrap_take(err, "result %u", i);
     const divided *d = divided_of(p, end->operands[i]);
     if (text == NULL && d != NULL && may_stay_divided(p, i))
       sharding = d->sharding;
     p->results[i] = sharding;
-    if (err == NULL)
-      err = part_of(p, (spot){func->body, end}, end->operands[i], &sharding, &end->operands[i]);
+    err = part_of(p, (spot){func->body, end}, end->operands[i], &sharding, &end->operands[i]);
     if (err != NULL)
       return tt_error_wrap_take(err, "result %u", i);
   }

@@ -1,10 +1,18 @@
 /* Meshes and shardings as text, in Shardy's words. The text may come from anywhere. */
 #include "cpu/sharding.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { AXES_MAX = 32 };
+enum { AXES_MAX = 32, USES_MAX = 64 };
+
+/* A part of an axis that divides something: of the axis's digits those that count from `begin` to
+ * `end`, as products of the sizes before them. */
+typedef struct use {
+  size_t axis;
+  int64_t begin, end;
+} use;
 
 typedef struct slice {
   const char *text;
@@ -18,6 +26,8 @@ typedef struct mesh {
   int64_t sizes[AXES_MAX], strides[AXES_MAX];
   int64_t count;
   const int64_t *places; /* [count] of a device among them; NULL: its own number */
+  size_t uses_count;     /* by the sharding that is read */
+  use uses[USES_MAX];
 } mesh;
 
 static tt_error *malformed(const char *at, const char *what) {
@@ -200,8 +210,25 @@ static bool listed(const char *axes, slice name) {
   return false;
 }
 
+/* No two dims, nor one dim twice, are divided along the same part of an axis. */
+static tt_error *use_axis(mesh *m, size_t axis, int64_t begin, int64_t size) {
+  if (size == 1)
+    return NULL;
+  for (size_t i = 0; i < m->uses_count; i++) {
+    const use *u = &m->uses[i];
+    if (u->axis == axis && begin < u->end && u->begin < begin * size)
+      return tt_error_new(TT_INVALID_ARGUMENT, "sharding: axis \"%.*s\" is used twice",
+                          m->names[axis].size > 100 ? 100 : (int)m->names[axis].size,
+                          m->names[axis].text);
+  }
+  /* Each divides what the others leave of the devices. */
+  assert(m->uses_count < TT_COUNT(m->uses));
+  m->uses[m->uses_count++] = (use){axis, begin, begin * size};
+  return NULL;
+}
+
 /* `"x"` or `"x":(2)4`, a part of an axis; the index of each device grows by its digit there. */
-static tt_error *take_axis(const tt_cpu_sharding_reader *reader, const mesh *m, const char **at,
+static tt_error *take_axis(const tt_cpu_sharding_reader *reader, mesh *m, const char **at,
                            int64_t *parts, int64_t *index) {
   slice name = {0};
   size_t i = 0;
@@ -222,6 +249,7 @@ static tt_error *take_axis(const tt_cpu_sharding_reader *reader, const mesh *m, 
       return tt_error_new(TT_INVALID_ARGUMENT, "sharding: (%lld)%lld is no part of an axis of %lld",
                           (long long)before, (long long)size, (long long)m->sizes[i]);
   }
+  TT_RETURN_IF_ERROR(use_axis(m, i, before, size));
   if (!listed(reader->axes, name))
     return NULL;
   if (*parts > reader->partitions / size)
@@ -236,7 +264,7 @@ static tt_error *take_axis(const tt_cpu_sharding_reader *reader, const mesh *m, 
 }
 
 /* `{"x", "y", ?}p1` */
-static tt_error *take_dim(const tt_cpu_sharding_reader *reader, const mesh *m, const char **at,
+static tt_error *take_dim(const tt_cpu_sharding_reader *reader, mesh *m, const char **at,
                           int64_t *parts, int64_t *index) {
   int64_t priority = 0;
   TT_RETURN_IF_ERROR(expect(at, "{"));
