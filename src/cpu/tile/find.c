@@ -9,10 +9,11 @@ tt_cpu_isa tt_cpu_isa_best(void) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("fma"))
+      __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") &&
+      __builtin_cpu_supports("f16c"))
     return TT_CPU_ISA_AVX512;
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("bmi2"))
+      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c"))
     return TT_CPU_ISA_AVX2;
 #endif
   return TT_CPU_ISA_BASE;
