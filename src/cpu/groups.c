@@ -1,8 +1,10 @@
 /* Which devices a collective is among, in all the ways in which it may name them. */
+#include "base/bytes.h"
 #include "cpu/kernel.h"
 #include "cpu/team.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What the numbers in groups mean, as the specification names it. */
 typedef enum grouping {
@@ -74,23 +76,20 @@ static tt_error *check_number(const devices *d, const tt_hlo_op *op, int64_t num
                       tt_hlo_ops[op->code].mnemonic, (long long)number, (long long)numbers(d));
 }
 
-static int compare(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
+/* In the order of their numbers, which is that of members too. */
 static tt_error *pairs_group(const devices *d, const tt_hlo_op *op, int64_t *out_members,
                              int64_t *out_count) {
   tt_hlo_list pairs = tt_cpu_attr_list(op, TT_HLO_SOURCE_TARGET_PAIRS);
   int64_t count = 0;
+  memset(out_members, 0, (size_t)numbers(d) * sizeof *out_members);
   for (size_t i = 0; i < pairs.count; i++) {
     TT_RETURN_IF_ERROR(check_number(d, op, pairs.items[i]));
-    int64_t member = pairs.items[i] < 0 ? -1 : member_of(d, pairs.items[i]);
-    if (member >= 0 && !holds(out_members, count, member))
-      out_members[count++] = member;
+    if (pairs.items[i] >= 0)
+      out_members[pairs.items[i]] = 1;
   }
-  if (count > 1)
-    qsort(out_members, (size_t)count, sizeof *out_members, compare);
+  for (int64_t number = 0; number < numbers(d); number++)
+    if (out_members[number] != 0)
+      out_members[count++] = member_of(d, number);
   *out_count = count;
   return NULL;
 }
@@ -143,7 +142,10 @@ int64_t tt_cpu_sender_to(const tt_hlo_op *op, int64_t partitions, int64_t member
 
 typedef struct checker {
   int64_t replicas, partitions;
-  int64_t *members; /* [replicas * partitions] */
+  int64_t *members; /* [replicas * partitions], scratch; as is `seen` */
+  bool *seen;
+  const tt_hlo_module *module;
+  tt_bytes called; /* functions that regions without collectives call, each once */
 } checker;
 
 /* Axes that grow and shrink with the group's size; -1: none. */
@@ -176,39 +178,106 @@ static bool has(const tt_hlo_op *op, uint32_t trait) {
   return (tt_hlo_ops[op->code].traits & trait) != 0;
 }
 
-static tt_error *check_op(const checker *c, const tt_hlo_op *op) {
-  for (int64_t member = 0; member < c->replicas * c->partitions; member++) {
-    int64_t count = 0, position = -1;
-    TT_RETURN_IF_ERROR(
-        tt_cpu_group_of(op, c->replicas, c->partitions, member, c->members, &count, &position));
-    if (position < 0 && !has(op, TT_HLO_ALONE))
-      return tt_error_new(TT_INVALID_ARGUMENT, "%s: replica %lld, partition %lld is in no group",
-                          tt_hlo_ops[op->code].mnemonic, (long long)(member / c->partitions),
-                          (long long)(member % c->partitions));
-    if (position >= 0)
-      TT_RETURN_IF_ERROR(check_dims(op, count));
+/* Marks the numbers of one group, and checks what the group is for the op. */
+static tt_error *check_group(const devices *d, const tt_hlo_op *op, const int64_t *group,
+                             int64_t count, bool *seen) {
+  int64_t size = 0;
+  for (int64_t i = 0; i < count; i++) {
+    TT_RETURN_IF_ERROR(check_number(d, op, group[i]));
+    if (group[i] < 0)
+      continue;
+    seen[group[i]] = true;
+    size++;
   }
+  size *= d->grouping == CROSS_REPLICA_AND_PARTITION ? d->partitions : 1;
+  return size == 0 ? NULL : check_dims(op, size);
+}
+
+static tt_error *check_all_seen(const devices *d, const tt_hlo_op *op, const bool *seen) {
+  for (int64_t number = 0; number < numbers(d); number++)
+    if (!seen[number]) {
+      int64_t member = member_of(d, number);
+      return tt_error_new(TT_INVALID_ARGUMENT, "%s: replica %lld, partition %lld is in no group",
+                          tt_hlo_ops[op->code].mnemonic, (long long)(member / d->partitions),
+                          (long long)(member % d->partitions));
+    }
   return NULL;
 }
 
-/* The verifier has limited the depth. */
-static tt_error *check_region(const checker *c, const tt_hlo_region *region) {
+/* As of the first replica and partition: the others have the same groups. */
+static tt_error *check_op(const checker *c, const tt_hlo_op *op) {
+  devices d = {grouping_of(op), c->replicas, c->partitions, 0};
+  if (op->code == TT_HLO_COLLECTIVE_PERMUTE) {
+    tt_hlo_list pairs = tt_cpu_attr_list(op, TT_HLO_SOURCE_TARGET_PAIRS);
+    return check_group(&d, op, pairs.items, (int64_t)pairs.count, c->seen);
+  }
+  const tt_hlo_attr *groups = tt_hlo_op_attr(op, TT_HLO_REPLICA_GROUPS);
+  int64_t columns = groups == NULL || groups->i64s.count == 0 ? 0 : groups->columns;
+  int64_t rows = columns <= 0 ? 0 : (int64_t)groups->i64s.count / columns;
+  if (rows == 0)
+    return check_dims(op, expand(&d, NULL, numbers(&d), c->members));
+  memset(c->seen, 0, (size_t)numbers(&d));
+  for (int64_t r = 0; r < rows; r++)
+    TT_RETURN_IF_ERROR(check_group(&d, op, groups->i64s.items + r * columns, columns, c->seen));
+  return has(op, TT_HLO_ALONE) ? NULL : check_all_seen(&d, op, c->seen);
+}
+
+/* Only regions that run as one piece of their device's run may wait for other devices: those of
+ * folds, maps and sorts run once an element. */
+static bool may_hold(tt_hlo_code code) {
+  return code == TT_HLO_CASE || code == TT_HLO_IF || code == TT_HLO_WHILE;
+}
+
+static tt_error *check_region(checker *c, const tt_hlo_region *region, const tt_hlo_op *holder);
+
+/* What a call in such a region does is done there. */
+static tt_error *check_call(checker *c, const tt_hlo_op *op, const tt_hlo_op *holder) {
+  const char *name = tt_hlo_op_attr(op, TT_HLO_DECOMPOSITION)->text;
+  const tt_hlo_func *func = c->module->funcs;
+  while (strcmp(func->name, name) != 0)
+    func = func->next;
+  const tt_hlo_func *const *called = (const tt_hlo_func *const *)(const void *)c->called.data;
+  for (size_t i = 0; i < c->called.size / sizeof func; i++)
+    if (called[i] == func)
+      return NULL;
+  tt_bytes_append(&c->called, &func, sizeof func);
+  TT_RETURN_IF_ERROR(tt_bytes_status(&c->called));
+  return check_region(c, func->body, holder);
+}
+
+/* `holder` is the op whose region does not hold collectives; NULL: it does. The verifier has
+ * limited the depth. */
+static tt_error *check_region(checker *c, const tt_hlo_region *region, const tt_hlo_op *holder) {
   for (const tt_hlo_op *op = region->first; op != NULL; op = op->next) {
-    tt_error *err = has(op, TT_HLO_COLLECTIVE) ? check_op(c, op) : NULL;
+    tt_error *err = NULL;
+    if (has(op, TT_HLO_COLLECTIVE))
+      err = holder == NULL
+                ? check_op(c, op)
+                : tt_error_new(TT_UNIMPLEMENTED, "%s in a region of %s",
+                               tt_hlo_ops[op->code].mnemonic, tt_hlo_ops[holder->code].mnemonic);
+    else if (op->code == TT_HLO_COMPOSITE && holder != NULL)
+      err = check_call(c, op, holder);
     if (err != NULL)
       return op->location == NULL ? err : tt_error_wrap_take(err, "%s", op->location);
     for (uint32_t i = 0; i < op->regions_count; i++)
-      TT_RETURN_IF_ERROR(check_region(c, op->regions[i]));
+      TT_RETURN_IF_ERROR(
+          check_region(c, op->regions[i], holder != NULL || may_hold(op->code) ? holder : op));
   }
   return NULL;
 }
 
 tt_error *tt_cpu_groups_check(const tt_hlo_module *module, int64_t replicas, int64_t partitions) {
-  size_t count = (size_t)(replicas * partitions);
-  checker c = {replicas, partitions, calloc(count, sizeof *c.members)};
-  tt_error *err = c.members == NULL ? tt_error_no_memory(count * sizeof *c.members) : NULL;
+  size_t count = (size_t)(replicas * partitions), size = sizeof(int64_t) + sizeof(bool);
+  int64_t *memory = calloc(count, size);
+  checker c = {.replicas = replicas,
+               .partitions = partitions,
+               .members = memory,
+               .seen = (bool *)(memory + count),
+               .module = module};
+  tt_error *err = memory == NULL ? tt_error_no_memory(count * size) : NULL;
   for (const tt_hlo_func *func = module->funcs; func != NULL && err == NULL; func = func->next)
-    err = check_region(&c, func->body);
-  free(c.members);
+    err = check_region(&c, func->body, NULL);
+  tt_bytes_free(&c.called);
+  free(memory);
   return err;
 }

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cpu/deadline.h"
 #include "fleet.h"
 #include "test.h"
 
@@ -252,6 +253,68 @@ TEST_WITHOUT_TORTURE(cpu_collective, different_operations_do_not_meet) {
   for (int d = 0; d < 2; d++)
     EXPECT_ERR(tt_error_copy(f.errors[d]), TT_INVALID_ARGUMENT, "meet at different operations");
   fleet_free(&f);
+}
+
+/* A fold calls its region once an element, on as many threads as it likes. */
+TEST_WITHOUT_TORTURE(cpu_collective, not_in_regions_of_folds) {
+#define REDUCED(body)                                                                         \
+  MAIN("2xf32", "f32",                                                                        \
+       "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"                                   \
+       "%0 = \"stablehlo.reduce\"(%x, %z) ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n" body \
+       "\n  stablehlo.return %s : tensor<f32>\n}) {dimensions = array<i64: 0>} : "            \
+       "(tensor<2xf32>, tensor<f32>) -> tensor<f32>")
+#define INNER                                                                                    \
+  "  %s = \"stablehlo.all_reduce\"(%a) ({\n^bb0(%c: tensor<f32>, %d: tensor<f32>):\n"            \
+  "  %e = stablehlo.add %c, %d : tensor<f32>\n  stablehlo.return %e : tensor<f32>\n}) {" GROUPS( \
+      "[[0, 1]]", "1x2") "} : (tensor<f32>) -> tensor<f32>\n"
+  static const char *const texts[] = {
+      REDUCED(INNER), REDUCED("  %s = func.call @f(%a) : (tensor<f32>) -> tensor<f32>")
+      "func.func private @f(%a: tensor<f32>) -> tensor<f32> {\n" INNER
+      "  return %s : tensor<f32>\n}\n"};
+  for (size_t i = 0; i < TT_COUNT(texts); i++) {
+    fleet f = {.text = texts[i], .replicas = 2, .partitions = 1};
+    EXPECT_ERR(fleet_run(&f), TT_UNIMPLEMENTED,
+               "stablehlo.all_reduce in a region of stablehlo.reduce");
+    fleet_free(&f);
+  }
+}
+
+/* The time for a program of many devices grows as they do: 16384 of them took some minutes. */
+TEST_WITHOUT_TORTURE(cpu_collective, many_devices) {
+  enum { DEVICES = 16384 };
+  tt_bytes text = {0};
+  tt_hlo_module *module = NULL;
+  int64_t *members = calloc(DEVICES, sizeof *members), count = 0, position = 0;
+  int64_t begin = tt_cpu_now();
+  tt_bytes_text(&text,
+                "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+                "%0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[");
+  for (int i = DEVICES; i-- > 0;)
+    tt_bytes_printf(&text, "%s[%d, %d]", i == DEVICES - 1 ? "" : ", ", i, (i + 1) % DEVICES);
+  tt_bytes_printf(&text,
+                  "]> : tensor<%dx2xi64>} : (tensor<4xf32>) -> tensor<4xf32>\n"
+                  "%%1 = \"stablehlo.all_gather\"(%%0) {all_gather_dim = 0 : i64, replica_groups = "
+                  "dense<[",
+                  DEVICES);
+  for (int i = 0; i < DEVICES; i++)
+    tt_bytes_printf(&text, "%s[%d]", i == 0 ? "" : ", ", i);
+  tt_bytes_printf(&text,
+                  "]> : tensor<%dx1xi64>} : (tensor<4xf32>) -> tensor<4xf32>\n"
+                  "return %%1 : tensor<4xf32>\n}\n",
+                  DEVICES);
+  REQUIRE_OK(tt_bytes_status(&text));
+  REQUIRE_OK(tt_hlo_parse(text.data, text.size, &module));
+  REQUIRE_OK(tt_cpu_groups_check(module, DEVICES, 1));
+  REQUIRE_OK(
+      tt_cpu_group_of(module->funcs->body->first, DEVICES, 1, 9, members, &count, &position));
+  EXPECT_INT(count, DEVICES);
+  EXPECT_INT(position, 9);
+  EXPECT_INT(members[9], 9);
+  EXPECT(tt_cpu_now() - begin < INT64_C(10000000000));
+out:
+  tt_bytes_free(&text);
+  tt_hlo_module_free(module);
+  free(members);
 }
 
 /* A member whose run fails ends the others' with its own error. */
