@@ -282,17 +282,12 @@ static tt_error *find_meeting(tt_cpu_team *team, const tt_hlo_op *op, const int6
 }
 
 static tt_error *check_same(const tt_hlo_op *a, const tt_hlo_op *b) {
-  if (a == b)
-    return NULL;
-  bool same = a->code == b->code && a->operands_count == b->operands_count;
-  for (uint32_t i = 0; same && i < a->operands_count; i++)
-    same = tt_hlo_type_equal(&a->operands[i]->type, &b->operands[i]->type) &&
-           tt_hlo_type_equal(&a->results[i].type, &b->results[i].type);
-  return same ? NULL
-              : tt_error_new(TT_INVALID_ARGUMENT,
-                             "devices of one group meet at different operations: %s and %s, or of "
-                             "different types",
-                             tt_hlo_ops[a->code].mnemonic, tt_hlo_ops[b->code].mnemonic);
+  return a == b || tt_cpu_op_hash(a) == tt_cpu_op_hash(b)
+             ? NULL
+             : tt_error_new(TT_INVALID_ARGUMENT,
+                            "devices of one group meet at different operations: %s and %s, or of "
+                            "different types, axes or regions",
+                            tt_hlo_ops[a->code].mnemonic, tt_hlo_ops[b->code].mnemonic);
 }
 
 static void unlink_meeting(tt_cpu_team *team, const tt_cpu_meeting *meeting) {
@@ -340,7 +335,7 @@ static tt_error *send_post(const tt_cpu_team *team, const tt_cpu_meeting *m, int
     for (int64_t k = 0; k < i; k++)
       first = first && team->processes[m->members[k]] != process;
     if (first)
-      TT_RETURN_IF_ERROR(tt_cpu_exchange_send(team->exchange, process, &key, m->op->code,
+      TT_RETURN_IF_ERROR(tt_cpu_exchange_send(team->exchange, process, &key, tt_cpu_op_hash(m->op),
                                               m->posts[position].in, sizes, m->op->operands_count));
   }
   return NULL;
@@ -357,7 +352,7 @@ static tt_error *receive_post(const tt_cpu_team *team, tt_cpu_meeting *m, int64_
   for (uint32_t i = 0; i < m->op->operands_count; i++)
     size += sizes[i];
   TT_RETURN_IF_ERROR(tt_cpu_exchange_receive(team->exchange, team->processes[m->members[position]],
-                                             &key, m->op->code, size, team->wait_ns,
+                                             &key, tt_cpu_op_hash(m->op), size, team->wait_ns,
                                              &m->received[position]));
   const char *at = m->received[position];
   for (uint32_t i = 0; i < m->op->operands_count; i++) {

@@ -255,6 +255,58 @@ TEST_WITHOUT_TORTURE(cpu_collective, different_operations_do_not_meet) {
   fleet_free(&f);
 }
 
+/* Of the same types, but not the same: each would give another result. */
+TEST_WITHOUT_TORTURE(cpu_collective, unlike_operations_do_not_meet) {
+#define GATHER(axis)                                                                           \
+  "\"stablehlo.all_to_all\"(%x) {split_dimension = " #axis " : i64, concat_dimension = " #axis \
+  " : i64, split_count = 2 : i64, " GROUPS(                                                    \
+      "[[0, 1]]", "1x2") ", " CHANNEL(1) "} : (tensor<2x2xf32>) -> tensor<2x2xf32>"
+#define REDUCE_BY(region)                             \
+  "\"stablehlo.all_reduce\"(%x) " region " {" GROUPS( \
+      "[[0, 1]]", "1x2") ", " CHANNEL(1) ", " GLOBAL "} : (tensor<2xf32>) -> tensor<2xf32>"
+#define BY(op)                                    \
+  "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n" \
+  "  %s = stablehlo." op                          \
+  " : tensor<f32>\n"                              \
+  "  stablehlo.return %s : tensor<f32>\n})"
+  static const char square[] =
+      "func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {\n"
+      "%i = stablehlo.partition_id : tensor<ui32>\n"
+      "%q = stablehlo.convert %i : (tensor<ui32>) -> tensor<i32>\n"
+      "%0 = \"stablehlo.case\"(%q) ({\n  %w = " GATHER(
+          0) "\n  stablehlo.return %w : tensor<2x2xf32>\n}, {\n  %w = " GATHER(1) "\n  "
+                                                                                 "stablehlo.return "
+                                                                                 "%w : "
+                                                                                 "tensor<2x2xf32>"
+                                                                                 "\n}) : "
+                                                                                 "(tensor<i32>) -> "
+                                                                                 "tensor<2x2xf32>"
+                                                                                 "\nreturn %0 : "
+                                                                                 "tensor<2x2xf32>"
+                                                                                 "\n}\n";
+  static const struct {
+    const char *text;
+    int64_t replicas;
+    bool alike;
+  } pairs[] = {
+      {BRANCHES(REDUCE_BY(BY("add %a, %b")), REDUCE_BY(BY("maximum %a, %b"))), 2, false},
+      {BRANCHES(REDUCE_BY(BY("add %a, %b")), REDUCE_BY(BY("add %a, %a"))), 2, false},
+      {square, 1, false},
+      {BRANCHES(REDUCE_BY(BY("add %a, %b")), REDUCE_BY(BY("add %a, %b"))), 2, true},
+  };
+  for (size_t i = 0; i < TT_COUNT(pairs); i++) {
+    fleet f = {
+        .text = pairs[i].text, .replicas = pairs[i].replicas, .partitions = 2 / pairs[i].replicas};
+    EXPECT_OK(fleet_run(&f));
+    for (int d = 0; d < 2; d++)
+      if (pairs[i].alike)
+        EXPECT_OK(tt_error_copy(f.errors[d]));
+      else
+        EXPECT_ERR(tt_error_copy(f.errors[d]), TT_INVALID_ARGUMENT, "meet at different operations");
+    fleet_free(&f);
+  }
+}
+
 /* A fold calls its region once an element, on as many threads as it likes. */
 TEST_WITHOUT_TORTURE(cpu_collective, not_in_regions_of_folds) {
 #define REDUCED(body)                                                                         \
