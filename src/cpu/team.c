@@ -3,13 +3,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/hash.h"
+#include "cpu/deadline.h"
 #include "cpu/kernel.h"
 #include "cpu/memory.h"
 
 enum { FAILURE_SIZE = 1000 };
+#define TELL_NS INT64_C(5000000000) /* for the word of a failure to reach the others */
 
 /* One operation of one group. In the team's list while somebody is still to come. */
 struct tt_cpu_meeting {
@@ -42,7 +43,8 @@ struct tt_cpu_team {
   tt_error *err;   /* the first */
   tt_cpu_meeting *meetings;
   round *rounds;
-  bool told; /* other processes know that it failed */
+  bool begun; /* it has a number, which the other processes know it by */
+  bool told;  /* other processes know that it failed */
   /* Fixed: */
   tt_cpu_exchange *exchange; /* NULL: all members are here */
   int32_t *processes;        /* [replicas * partitions] */
@@ -81,11 +83,20 @@ tt_error *tt_cpu_team_spread(tt_cpu_team *team, tt_cpu_exchange *exchange, const
   team->exchange = exchange;
   team->own = own;
   team->devices = devices;
-  team->run = tt_cpu_exchange_next_run(exchange, devices);
   team->running = 0;
   for (int64_t i = 0; i < count; i++)
     team->running += processes[i] == own;
   return NULL;
+}
+
+tt_error *tt_cpu_team_begin(tt_cpu_team *team) {
+  pthread_mutex_lock(&team->lock);
+  tt_error *err = team->exchange == NULL || team->begun
+                      ? NULL
+                      : tt_cpu_exchange_begin_run(team->exchange, team->devices, &team->run);
+  team->begun = err == NULL;
+  pthread_mutex_unlock(&team->lock);
+  return err;
 }
 
 tt_cpu_team *tt_cpu_team_retain(tt_cpu_team *team) {
@@ -123,8 +134,8 @@ void tt_cpu_team_release(tt_cpu_team *team) {
     team->rounds = r->next;
     free(r);
   }
-  if (team->exchange != NULL)
-    tt_cpu_exchange_forget(team->exchange, team->devices, team->run);
+  if (team->exchange != NULL && team->begun)
+    tt_cpu_exchange_end_run(team->exchange, team->devices, team->run);
   pthread_mutex_destroy(&team->lock);
   tt_error_free(team->err);
   free(team->processes);
@@ -173,6 +184,7 @@ static void check_stuck(tt_cpu_team *team) {
 }
 
 static void tell_others(const tt_cpu_team *team, const tt_error *err) {
+  int64_t deadline = tt_cpu_deadline_after(team->wait_ns < TELL_NS ? team->wait_ns : TELL_NS);
   tt_cpu_message_key key = {.devices = team->devices, .run = team->run, .sender = -1};
   const void *text = tt_error_message(err);
   int64_t size = (int64_t)strlen(text), members = team->replicas * team->partitions;
@@ -183,7 +195,7 @@ static void tell_others(const tt_cpu_team *team, const tt_error *err) {
       first = first && team->processes[k] != team->processes[i];
     if (first) /* who cannot be told finds out */
       tt_error_free(tt_cpu_exchange_send(team->exchange, team->processes[i], &key,
-                                         (uint64_t)tt_error_code(err), &text, &size, 1));
+                                         (uint64_t)tt_error_code(err), &text, &size, 1, deadline));
   }
 }
 
@@ -198,7 +210,7 @@ void tt_cpu_team_leave(tt_cpu_team *team, int64_t member, const tt_error *err) {
                                          (long long)(member % team->partitions)));
     check_stuck(team);
   }
-  bool tell = team->exchange != NULL && err != NULL && !team->told;
+  bool tell = team->exchange != NULL && team->begun && err != NULL && !team->told;
   team->told = team->told || tell;
   pthread_mutex_unlock(&team->lock);
   if (tell)
@@ -297,18 +309,9 @@ static void unlink_meeting(tt_cpu_team *team, const tt_cpu_meeting *meeting) {
   *at = meeting->next;
 }
 
-static struct timespec deadline_of(int64_t wait_ns) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  int64_t ns = t.tv_nsec + wait_ns % 1000000000;
-  t.tv_sec += (time_t)(wait_ns / 1000000000 + ns / 1000000000);
-  t.tv_nsec = (long)(ns % 1000000000);
-  return t;
-}
-
 /* Locked. Until all are here, or the team has failed. */
 static tt_error *wait_for_all(tt_cpu_team *team, tt_cpu_meeting *m) {
-  struct timespec deadline = deadline_of(team->wait_ns);
+  struct timespec deadline = tt_cpu_deadline_time(tt_cpu_deadline_after(team->wait_ns));
   team->running--;
   check_stuck(team);
   while (m->came < m->local && team->err == NULL)
@@ -326,8 +329,15 @@ static tt_cpu_message_key key_of(const tt_cpu_team *team, const tt_cpu_meeting *
   return (tt_cpu_message_key){team->devices, team->run, group_of(m), m->round, m->channel, member};
 }
 
+/* What one meeting sends and receives. */
+typedef struct traffic {
+  const int64_t *sizes; /* of the operands */
+  uint64_t kind;        /* the op, by its hash */
+  int64_t deadline;
+} traffic;
+
 static tt_error *send_post(const tt_cpu_team *team, const tt_cpu_meeting *m, int64_t position,
-                           const int64_t *sizes) {
+                           const traffic *t) {
   tt_cpu_message_key key = key_of(team, m, m->members[position]);
   for (int64_t i = 0; i < m->count; i++) {
     int32_t process = team->processes[m->members[i]];
@@ -335,14 +345,15 @@ static tt_error *send_post(const tt_cpu_team *team, const tt_cpu_meeting *m, int
     for (int64_t k = 0; k < i; k++)
       first = first && team->processes[m->members[k]] != process;
     if (first)
-      TT_RETURN_IF_ERROR(tt_cpu_exchange_send(team->exchange, process, &key, tt_cpu_op_hash(m->op),
-                                              m->posts[position].in, sizes, m->op->operands_count));
+      TT_RETURN_IF_ERROR(tt_cpu_exchange_send(team->exchange, process, &key, t->kind,
+                                              m->posts[position].in, t->sizes,
+                                              m->op->operands_count, t->deadline));
   }
   return NULL;
 }
 
 static tt_error *receive_post(const tt_cpu_team *team, tt_cpu_meeting *m, int64_t position,
-                              const int64_t *sizes) {
+                              const traffic *t) {
   tt_cpu_message_key key = key_of(team, m, m->members[position]);
   const void **in = calloc(m->op->operands_count + 1, sizeof(void *));
   int64_t size = 0;
@@ -350,14 +361,14 @@ static tt_error *receive_post(const tt_cpu_team *team, tt_cpu_meeting *m, int64_
     return tt_error_no_memory(m->op->operands_count * sizeof(void *));
   m->posts[position] = (tt_cpu_post){in, NULL};
   for (uint32_t i = 0; i < m->op->operands_count; i++)
-    size += sizes[i];
+    size += t->sizes[i];
   TT_RETURN_IF_ERROR(tt_cpu_exchange_receive(team->exchange, team->processes[m->members[position]],
-                                             &key, tt_cpu_op_hash(m->op), size, team->wait_ns,
+                                             &key, t->kind, size, t->deadline,
                                              &m->received[position]));
   const char *at = m->received[position];
   for (uint32_t i = 0; i < m->op->operands_count; i++) {
     in[i] = at;
-    at += sizes[i];
+    at += t->sizes[i];
   }
   return NULL;
 }
@@ -370,12 +381,13 @@ static tt_error *exchange_posts(const tt_cpu_team *team, tt_cpu_meeting *m) {
     return tt_error_no_memory(m->op->operands_count * sizeof *sizes);
   for (uint32_t i = 0; i < m->op->operands_count; i++)
     sizes[i] = tt_cpu_bytes(&m->op->operands[i]->type);
+  traffic t = {sizes, tt_cpu_op_hash(m->op), tt_cpu_deadline_after(team->wait_ns)};
   for (int64_t i = 0; i < m->count; i++)
     if (is_local(team, m->members[i]))
-      TT_TRY(send_post(team, m, i, sizes));
+      TT_TRY(send_post(team, m, i, &t));
   for (int64_t i = 0; i < m->count; i++)
     if (!is_local(team, m->members[i]))
-      TT_TRY(receive_post(team, m, i, sizes));
+      TT_TRY(receive_post(team, m, i, &t));
 out:
   free(sizes);
   return err;

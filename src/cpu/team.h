@@ -25,6 +25,10 @@ TT_NODISCARD tt_error *tt_cpu_team_new(int64_t replicas, int64_t partitions, int
  * copied; `devices` is a hash of where they are. The exchange is borrowed. */
 TT_NODISCARD tt_error *tt_cpu_team_spread(tt_cpu_team *team, tt_cpu_exchange *exchange,
                                           const int32_t *processes, int32_t own, uint64_t devices);
+/* Gives the run its number among those of the same devices, by which the processes find each other:
+ * to be called, in the same order in all of them, when nothing can keep the members from running.
+ * Does nothing the second time. */
+TT_NODISCARD tt_error *tt_cpu_team_begin(tt_cpu_team *team);
 tt_cpu_team *tt_cpu_team_retain(tt_cpu_team *team);
 void tt_cpu_team_release(tt_cpu_team *team); /* NULL is allowed */
 int64_t tt_cpu_team_replicas(const tt_cpu_team *team);

@@ -152,6 +152,7 @@ static tt_error *read_settings(const PJRT_NamedValue *values, size_t count, sett
 static void free_client(PJRT_Client *client) {
   if (client == NULL)
     return;
+  tt_cpu_exchange_close(client->exchange); /* runs that wait for other processes end */
   for (size_t i = 0; client->devices != NULL && i < client->count; i++)
     tt_cpu_queue_close(&client->devices[i].queue);
   tt_cpu_exchange_free(client->exchange);

@@ -266,6 +266,19 @@ out:
   return err;
 }
 
+/* Those who wait for devices that now will not come end. */
+static void free_gathering(const PJRT_LoadedExecutable *loaded, tt_cpu_gathering *gathering) {
+  tt_error *err = tt_error_new(TT_CANCELLED, "the executable is destroyed before it was launched");
+  for (size_t i = 0; i < loaded->devices_count; i++) {
+    if (gathering->dones[i] == NULL)
+      tt_cpu_team_leave(gathering->team, loaded->members[i], err);
+    tt_cpu_event_release(gathering->dones[i]);
+  }
+  tt_error_free(err);
+  tt_cpu_team_release(gathering->team);
+  free(gathering);
+}
+
 static void free_loaded(PJRT_LoadedExecutable *loaded) {
   if (loaded == NULL)
     return;
@@ -273,8 +286,7 @@ static void free_loaded(PJRT_LoadedExecutable *loaded) {
   while (loaded->gatherings != NULL) {
     tt_cpu_gathering *gathering = loaded->gatherings;
     loaded->gatherings = gathering->next;
-    tt_cpu_team_release(gathering->team);
-    free(gathering);
+    free_gathering(loaded, gathering);
   }
   pthread_mutex_destroy(&loaded->lock);
   tt_bytes_free(&loaded->assignment);

@@ -394,25 +394,32 @@ static void fill_launch(const PJRT_LoadedExecutable_Execute_Args *args, PJRT_Dev
           args->device_complete_events == NULL ? NULL : &args->device_complete_events[index]};
 }
 
-/* Two runs that wait among devices stand in all queues in the same order. */
-static void enqueue_all(const PJRT_LoadedExecutable_Execute_Args *args, run **runs,
-                        PJRT_Event **dones) {
-  PJRT_Client *client = args->executable->client;
-  size_t count = args->num_devices;
-  launch l;
-  for (size_t i = 0; i < count; i++) {
-    fill_launch(args, runs[i]->device, i, NULL, &l);
-    hand_out(&l, runs[i], &dones[i]);
-  }
-  pthread_mutex_lock(&client->launch);
-  for (size_t i = 0; i < count; i++)
-    tt_cpu_queue_add(&args->executable->devices[i]->queue, &runs[i]->task);
-  pthread_mutex_unlock(&client->launch);
+static void wait_for(const PJRT_Client *client, PJRT_Event **dones, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (client->synchronous)
       tt_cpu_event_wait(dones[i]);
     tt_cpu_event_release(dones[i]);
   }
+}
+
+/* Two runs that wait among devices stand in all queues in the same order, that of their numbers. */
+static tt_error *enqueue_all(const PJRT_LoadedExecutable_Execute_Args *args, tt_cpu_team *team,
+                             run **runs, PJRT_Event **dones) {
+  PJRT_Client *client = args->executable->client;
+  size_t count = args->num_devices;
+  launch l;
+  pthread_mutex_lock(&client->launch);
+  tt_error *err = tt_cpu_team_begin(team);
+  for (size_t i = 0; i < count && err == NULL; i++) {
+    fill_launch(args, runs[i]->device, i, NULL, &l);
+    hand_out(&l, runs[i], &dones[i]);
+  }
+  for (size_t i = 0; i < count && err == NULL; i++)
+    tt_cpu_queue_add(&args->executable->devices[i]->queue, &runs[i]->task);
+  pthread_mutex_unlock(&client->launch);
+  if (err == NULL)
+    wait_for(client, dones, count);
+  return err;
 }
 
 /* Every device's run is prepared before the first one starts, so that an error leaves nothing
@@ -434,7 +441,7 @@ static tt_error *launch_all(const PJRT_LoadedExecutable_Execute_Args *args) {
     fill_launch(args, loaded->devices[ready], ready, team, &l);
     TT_TRY(prepare_queued(&l, &runs[ready]));
   }
-  enqueue_all(args, runs, dones);
+  TT_TRY(enqueue_all(args, team, runs, dones));
 out:
   for (size_t i = 0; err != NULL && i < ready; i++)
     cancel(runs[i]);
@@ -448,14 +455,15 @@ out:
 static tt_error *find_gathering(PJRT_LoadedExecutable *loaded, size_t index,
                                 tt_cpu_gathering ***out_at) {
   tt_cpu_gathering **at = &loaded->gatherings;
-  while (*at != NULL && (*at)->here[index])
+  while (*at != NULL && (*at)->dones[index] != NULL)
     at = &(*at)->next;
   *out_at = at;
   if (*at != NULL)
     return NULL;
-  tt_cpu_gathering *made = calloc(1, sizeof *made + loaded->devices_count);
+  size_t size = sizeof(tt_cpu_gathering) + loaded->devices_count * sizeof(PJRT_Event *);
+  tt_cpu_gathering *made = calloc(1, size);
   if (made == NULL)
-    return tt_error_no_memory(sizeof *made + loaded->devices_count);
+    return tt_error_no_memory(size);
   tt_error *err = new_team(loaded, &made->team);
   if (err != NULL)
     free(made);
@@ -464,22 +472,32 @@ static tt_error *find_gathering(PJRT_LoadedExecutable *loaded, size_t index,
   return err;
 }
 
-/* Locked. Once all have joined, the runs alone hold the team. */
-static void join(tt_cpu_gathering **at, size_t index, size_t devices) {
+/* Locked. Once all have joined, the gathering is the caller's. */
+static tt_cpu_gathering *join(tt_cpu_gathering **at, size_t devices) {
   tt_cpu_gathering *gathering = *at;
-  gathering->here[index] = true;
   if (++gathering->joined < devices)
-    return;
+    return NULL;
   *at = gathering->next;
-  tt_cpu_team_release(gathering->team);
-  free(gathering);
+  return gathering;
 }
 
-/* One device of several: the n-th call for each device belongs to the n-th run. */
+static tt_error *enqueue_member(const launch *l, run *r, PJRT_Event **out_done) {
+  PJRT_Client *client = l->device->client;
+  pthread_mutex_lock(&client->launch);
+  tt_error *err = tt_cpu_team_begin(l->team);
+  if (err == NULL) {
+    hand_out(l, r, out_done);
+    tt_cpu_queue_add(&l->device->queue, &r->task);
+  }
+  pthread_mutex_unlock(&client->launch);
+  return err;
+}
+
+/* One device of several: the n-th call for each device belongs to the n-th run. The last of them
+ * waits for all where the client is synchronous. */
 static tt_error *launch_member(PJRT_LoadedExecutable *loaded, size_t index, launch *l) {
   run *r = NULL;
-  PJRT_Event *done = NULL;
-  tt_cpu_gathering **at = NULL;
+  tt_cpu_gathering **at = NULL, *whole = NULL;
   TT_RETURN_IF_ERROR(open_queue(l->device));
   pthread_mutex_lock(&loaded->lock);
   tt_error *err = find_gathering(loaded, index, &at);
@@ -488,12 +506,18 @@ static tt_error *launch_member(PJRT_LoadedExecutable *loaded, size_t index, laun
     err = prepare_queued(l, &r);
   }
   if (err == NULL) {
-    hand_out(l, r, &done);
-    tt_cpu_queue_add(&l->device->queue, &r->task);
-    tt_cpu_event_release(done);
-    join(at, index, loaded->devices_count);
+    err = enqueue_member(l, r, &(*at)->dones[index]);
+    if (err != NULL)
+      cancel(r);
+    else
+      whole = join(at, loaded->devices_count);
   }
   pthread_mutex_unlock(&loaded->lock);
+  if (whole != NULL) {
+    wait_for(loaded->client, whole->dones, loaded->devices_count);
+    tt_cpu_team_release(whole->team);
+    free(whole);
+  }
   return err;
 }
 

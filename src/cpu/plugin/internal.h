@@ -296,7 +296,7 @@ typedef struct tt_cpu_gathering {
   tt_cpu_team *team;
   size_t joined; /* devices */
   struct tt_cpu_gathering *next;
-  bool here[]; /* [devices_count] */
+  PJRT_Event *dones[]; /* [devices_count]; NULL: not launched yet */
 } tt_cpu_gathering;
 
 struct PJRT_LoadedExecutable {

@@ -21,6 +21,7 @@ typedef struct launcher {
   tt_pj_executable *e;
   float base; /* device d brings base + d */
   bool one_by_one;
+  bool at_once; /* all is done when the last call returns */
   tt_error *err;
   int right; /* rounds whose results were right */
 } launcher;
@@ -62,12 +63,29 @@ static tt_error *check(launcher *l, tt_pj_buffer *(*out)[1]) {
   return NULL;
 }
 
+/* How many of the outputs are there. */
+static int count_ready(tt_pj_buffer *(*out)[1]) {
+  int count = 0;
+  for (int d = 0; d < DEVICES; d++) {
+    PJRT_Buffer_ReadyEvent_Args get = {SIZE(PJRT_Buffer_ReadyEvent), .buffer = out[d][0]};
+    tt_error_free((tt_error *)cpu_api()->PJRT_Buffer_ReadyEvent(&get));
+    PJRT_Event_IsReady_Args ask = {SIZE(PJRT_Event_IsReady), .event = get.event};
+    tt_error_free((tt_error *)cpu_api()->PJRT_Event_IsReady(&ask));
+    count += ask.is_ready;
+    PJRT_Event_Destroy_Args destroy = {SIZE(PJRT_Event_Destroy), .event = get.event};
+    tt_error_free((tt_error *)cpu_api()->PJRT_Event_Destroy(&destroy));
+  }
+  return count;
+}
+
 static tt_error *run_once(launcher *l) {
   tt_error *err = NULL;
   tt_pj_buffer *in[DEVICES][1] = {{NULL}}, *out[DEVICES][1] = {{NULL}};
   for (int d = 0; d < DEVICES; d++)
     TT_TRY(cpu_filled(l->s, l->s->devices[d], COUNT, l->base + (float)d, &in[d][0]));
   TT_TRY(execute(l, in, out));
+  if (l->at_once)
+    EXPECT_INT(count_ready(out), DEVICES);
   TT_TRY(check(l, out));
 out:
   for (int d = 0; d < DEVICES; d++) {
@@ -126,7 +144,7 @@ out:
   cpu_tear_down(&s);
 }
 
-/* A client without a background: the call itself waits for all. */
+/* A client without a background: the call itself, or the last of several, waits for all. */
 TEST_WITHOUT_TORTURE(cpu_plugin_devices, synchronous_client) {
   cpu_setup s = {.plugin = cpu_plugin()};
   tt_pj_executable *e = NULL;
@@ -138,7 +156,11 @@ TEST_WITHOUT_TORTURE(cpu_plugin_devices, synchronous_client) {
   s.devices = tt_pj_client_devices(s.client, &s.count);
   REQUIRE_OK(cpu_compile(&s, sum_text, &wide, &e));
   {
-    launcher l = {.s = &s, .e = e, .base = 2};
+    launcher l = {.s = &s, .e = e, .base = 2, .at_once = true};
+    launch(&l);
+    EXPECT_OK(l.err);
+    EXPECT_INT(l.right, ROUNDS);
+    l = (launcher){.s = &s, .e = e, .base = 3, .at_once = true, .one_by_one = true};
     launch(&l);
     EXPECT_OK(l.err);
     EXPECT_INT(l.right, ROUNDS);
@@ -176,6 +198,40 @@ TEST_WITHOUT_TORTURE(cpu_plugin_devices, one_is_left_out) {
   }
   EXPECT_ERR(tt_pj_buffer_to_host(s.plugin, out, got, sizeof got, NULL), TT_DEADLINE_EXCEEDED,
              "replica 0, partition 0 did not: the time for it is over");
+out:
+  tt_pj_buffer_free(s.plugin, in);
+  tt_pj_buffer_free(s.plugin, out);
+  tt_pj_executable_free(e);
+  cpu_tear_down(&s);
+}
+
+/* An executable that is destroyed before all devices have their part ends those that wait. */
+TEST_WITHOUT_TORTURE(cpu_plugin_devices, destroyed_before_all_are_launched) {
+  cpu_setup s;
+  tt_pj_executable *e = NULL;
+  tt_pj_buffer *in = NULL, *out = NULL;
+  tt_pj_compile_options wide = {.replicas = DEVICES};
+  tt_pj_buffer *const *args[] = {&in};
+  tt_pj_buffer **outs[] = {&out};
+  float got[COUNT];
+  if (!cpu_set_up(&s, DEVICES))
+    goto out;
+  REQUIRE_OK(cpu_compile(&s, sum_text, &wide, &e));
+  REQUIRE_OK(cpu_filled(&s, s.devices[1], COUNT, 1, &in));
+  {
+    PJRT_LoadedExecutable_Execute_Args call = {SIZE(PJRT_LoadedExecutable_Execute),
+                                               .executable = e->loaded,
+                                               .argument_lists = args,
+                                               .num_devices = 1,
+                                               .num_args = 1,
+                                               .output_lists = outs,
+                                               .execute_device = s.devices[1]};
+    REQUIRE_OK((tt_error *)cpu_api()->PJRT_LoadedExecutable_Execute(&call));
+  }
+  tt_pj_executable_free(e);
+  e = NULL;
+  EXPECT_ERR(tt_pj_buffer_to_host(s.plugin, out, got, sizeof got, NULL), TT_CANCELLED,
+             "the executable is destroyed before it was launched");
 out:
   tt_pj_buffer_free(s.plugin, in);
   tt_pj_buffer_free(s.plugin, out);

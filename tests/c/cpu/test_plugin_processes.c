@@ -64,7 +64,10 @@ static PJRT_Error *get_value(PJRT_KeyValueGetCallback_Args *args) {
 
 typedef struct process {
   int64_t id, count, devices, wait_ms;
-  int failing; /* its argument is of a wrong type, so that it does not run */
+  bool idle;     /* it runs nothing */
+  bool mistaken; /* its first call has an argument too few */
+  bool leaving;  /* it does not wait for what it runs */
+  const char *program;
   PJRT_Client *client;
   tt_error *err;
   char report[512];
@@ -133,10 +136,11 @@ static tt_error *compile(process *p, PJRT_LoadedExecutable **out_loaded) {
   tt_error *err = NULL;
   tt_bytes options = {0};
   int ids[] = {0, 1, 2};
+  const char *text = p->program == NULL ? program : p->program;
   tt_pj_compile_options wanted = {.replicas = PROCESSES, .device_ids = ids};
   PJRT_Program code = {.struct_size = PJRT_Program_STRUCT_SIZE,
-                       .code = (char *)(uintptr_t)program,
-                       .code_size = strlen(program),
+                       .code = (char *)(uintptr_t)text,
+                       .code_size = strlen(text),
                        .format = "mlir",
                        .format_size = 4};
   PJRT_Client_Compile_Args args = {SIZE(PJRT_Client_Compile), .client = p->client,
@@ -200,10 +204,13 @@ static tt_error *run_program(process *p, PJRT_LoadedExecutable *loaded) {
                                                .num_devices = 1,
                                                .num_args = 1,
                                                .output_lists = out_lists};
+    if (p->mistaken && round == 0)
+      EXPECT_ERR((tt_error *)api->PJRT_LoadedExecutable_Execute(&call), TT_INVALID_ARGUMENT,
+                 "argument 0 is NULL");
     err = fill(p, &in);
     if (err == NULL)
       err = (tt_error *)api->PJRT_LoadedExecutable_Execute(&call);
-    if (err == NULL)
+    if (err == NULL && !p->leaving)
       err = read_back(p, out);
     tt_pj_buffer_free(cpu_plugin(), in);
     tt_pj_buffer_free(cpu_plugin(), out);
@@ -217,7 +224,7 @@ static void *work(void *user) {
   p->err = create(p);
   if (p->err == NULL)
     tell_devices(p);
-  if (p->err == NULL && p->devices == 1 && p->count == PROCESSES && !p->failing) {
+  if (p->err == NULL && p->devices == 1 && p->count == PROCESSES && !p->idle) {
     p->err = compile(p, &loaded);
     if (p->err == NULL)
       p->err = run_program(p, loaded);
@@ -267,10 +274,63 @@ TEST_WITHOUT_TORTURE(cpu_plugin_processes, work_together) {
   }
 }
 
+/* A call with a wrong argument takes no number from the runs that others know. */
+TEST_WITHOUT_TORTURE(cpu_plugin_processes, a_wrong_call_changes_nothing) {
+  process p[PROCESSES];
+  for (int i = 0; i < PROCESSES; i++)
+    p[i] =
+        (process){.id = i, .count = PROCESSES, .devices = 1, .wait_ms = 20000, .mistaken = i == 1};
+  run_all(p, PROCESSES);
+  for (int i = 0; i < PROCESSES; i++) {
+    EXPECT_OK(p[i].err);
+    EXPECT_DOUBLE((double)p[i].got[0], (i == 0 ? 0 : 6) + 2, 0);
+  }
+}
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A client that is destroyed does not wait for others who do not come. */
+TEST_WITHOUT_TORTURE(cpu_plugin_processes, destroyed_while_running) {
+  process p[PROCESSES];
+  double begin = seconds();
+  for (int i = 0; i < PROCESSES; i++)
+    p[i] = (process){.id = i,
+                     .count = PROCESSES,
+                     .devices = 1,
+                     .wait_ms = 60000,
+                     .leaving = true,
+                     .idle = i == 2};
+  run_all(p, PROCESSES);
+  for (int i = 0; i < PROCESSES; i++)
+    EXPECT_OK(p[i].err);
+  EXPECT(seconds() - begin < 30);
+}
+
+/* Processes whose programs differ in what is done among them. */
+TEST_WITHOUT_TORTURE(cpu_plugin_processes, programs_differ) {
+  char other[sizeof program];
+  process p[PROCESSES];
+  memcpy(other, program, sizeof program);
+  memcpy(strstr(other, "[[0, 1], [1, 2]]"), "[[0, 1], [2, 0]]", 16);
+  for (int i = 0; i < PROCESSES; i++)
+    p[i] = (process){.id = i,
+                     .count = PROCESSES,
+                     .devices = 1,
+                     .wait_ms = 20000,
+                     .program = i == 2 ? other : NULL};
+  run_all(p, PROCESSES);
+  for (int i = 0; i < PROCESSES; i++)
+    EXPECT_ERR(p[i].err, TT_INVALID_ARGUMENT, "is at another operation");
+}
+
 TEST_WITHOUT_TORTURE(cpu_plugin_processes, one_does_not_come) {
   process p[PROCESSES];
   for (int i = 0; i < PROCESSES; i++)
-    p[i] = (process){.id = i, .count = PROCESSES, .devices = 1, .wait_ms = 300, .failing = i == 2};
+    p[i] = (process){.id = i, .count = PROCESSES, .devices = 1, .wait_ms = 300, .idle = i == 2};
   run_all(p, PROCESSES);
   for (int i = 0; i < 2; i++)
     EXPECT_ERR(p[i].err, TT_DEADLINE_EXCEEDED, "all_reduce on channel 0");
