@@ -106,7 +106,7 @@ TEST_WITHOUT_TORTURE(cpu_exchange, sending_ends) {
   int64_t begin = tt_cpu_now();
   REQUIRE_OK(tt_cpu_exchange_new(1, 2, "127.0.0.1", &x));
   REQUIRE_OK(tt_cpu_exchange_introduce(x, 0, address));
-  EXPECT_ERR(send_bytes(x, 0, 0, data, SIZE, 100), TT_DEADLINE_EXCEEDED,
+  EXPECT_ERR(send_bytes(x, 0, 0, data, SIZE, 500), TT_DEADLINE_EXCEEDED,
              "process 0: the time for it is over");
   EXPECT_ERR(send_bytes(x, 0, 1, data, 8, LONG_MS), TT_UNAVAILABLE,
              "process 0: the connection to it is broken");
@@ -224,7 +224,7 @@ TEST_WITHOUT_TORTURE(cpu_exchange, room_is_bounded) {
     goto out;
   tt_cpu_memory_limit_set(stats.in_use + 2 * ROOM * (int64_t)SIZE);
   for (uint64_t i = 0; i < RUNS && err == NULL; i++)
-    err = send_bytes(c.b, 0, i, data, SIZE, 300);
+    err = send_bytes(c.b, 0, i, data, SIZE, i < ROOM ? LONG_MS : 500);
   EXPECT_ERR(err, TT_DEADLINE_EXCEEDED, "process 0: the time for it is over");
   EXPECT(tt_cpu_memory_stats_get().in_use < stats.in_use + 3 * ROOM * (int64_t)SIZE / 2);
   for (uint64_t i = 0; i < ROOM; i++)
