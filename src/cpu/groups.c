@@ -222,20 +222,12 @@ static tt_error *check_op(const checker *c, const tt_hlo_op *op) {
   return has(op, TT_HLO_ALONE) ? NULL : check_all_seen(&d, op, c->seen);
 }
 
-/* Only regions that run as one piece of their device's run may wait for other devices: those of
- * folds, maps and sorts run once an element. */
-static bool may_hold(tt_hlo_code code) {
-  return code == TT_HLO_CASE || code == TT_HLO_IF || code == TT_HLO_WHILE;
-}
-
 static tt_error *check_region(checker *c, const tt_hlo_region *region, const tt_hlo_op *holder);
 
 /* What a call in such a region does is done there. */
 static tt_error *check_call(checker *c, const tt_hlo_op *op, const tt_hlo_op *holder) {
   const char *name = tt_hlo_op_attr(op, TT_HLO_DECOMPOSITION)->text;
-  const tt_hlo_func *func = c->module->funcs;
-  while (strcmp(func->name, name) != 0)
-    func = func->next;
+  const tt_hlo_func *func = tt_hlo_func_find(c->module, name); /* the verifier has found it */
   const tt_hlo_func *const *called = (const tt_hlo_func *const *)(const void *)c->called.data;
   for (size_t i = 0; i < c->called.size / sizeof func; i++)
     if (called[i] == func)
@@ -245,8 +237,8 @@ static tt_error *check_call(checker *c, const tt_hlo_op *op, const tt_hlo_op *ho
   return check_region(c, func->body, holder);
 }
 
-/* `holder` is the op whose region does not hold collectives; NULL: it does. The verifier has
- * limited the depth. */
+/* `holder` is the op whose region does not hold collectives; NULL: it does. Only pieces of a
+ * device's run may wait for other devices. The verifier has limited the depth. */
 static tt_error *check_region(checker *c, const tt_hlo_region *region, const tt_hlo_op *holder) {
   for (const tt_hlo_op *op = region->first; op != NULL; op = op->next) {
     tt_error *err = NULL;
@@ -260,8 +252,8 @@ static tt_error *check_region(checker *c, const tt_hlo_region *region, const tt_
     if (err != NULL)
       return op->location == NULL ? err : tt_error_wrap_take(err, "%s", op->location);
     for (uint32_t i = 0; i < op->regions_count; i++)
-      TT_RETURN_IF_ERROR(
-          check_region(c, op->regions[i], holder != NULL || may_hold(op->code) ? holder : op));
+      TT_RETURN_IF_ERROR(check_region(c, op->regions[i],
+                                      holder != NULL || tt_cpu_is_control(op->code) ? holder : op));
   }
   return NULL;
 }

@@ -70,6 +70,10 @@ TT_NODISCARD tt_error *tt_cpu_region_run(tt_cpu_run *run, const tt_hlo_region *r
 /* The op of a region that does nothing but apply it to its two arguments in order, or swapped where
  * that is the same; TT_HLO_OP_COUNT otherwise. So reductions find their fast path. */
 tt_hlo_code tt_cpu_region_binary(const tt_hlo_region *region);
+/* Its regions run as pieces of the run that they stand in; others' run once an element. */
+static inline bool tt_cpu_is_control(tt_hlo_code code) {
+  return code == TT_HLO_CASE || code == TT_HLO_IF || code == TT_HLO_WHILE;
+}
 int64_t tt_cpu_replica(const tt_cpu_run *run);
 int64_t tt_cpu_partition(const tt_cpu_run *run);
 /* 0, 1, ...: how often this was asked in this run of the plan. */

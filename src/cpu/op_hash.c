@@ -1,10 +1,10 @@
-/* What an operation among devices does, as a number that is the same in all processes: equal
- * operations do the same, whatever stands around them. */
+/* Operations among devices: equal ones do the same, whatever stands around them. */
+#include "cpu/op_hash.h"
+
 #include <string.h>
 
 #include "base/hash.h"
 #include "cpu/kernel.h"
-#include "cpu/team.h"
 
 static uint64_t hash_number(int64_t number, uint64_t hash) {
   return tt_hash64(&number, sizeof number, hash);
@@ -20,14 +20,17 @@ static uint64_t hash_type(const tt_hlo_type *type, uint64_t hash) {
   return type->token ? hash : hash_list((tt_hlo_list){(size_t)type->rank, type->dims}, hash);
 }
 
-static uint64_t hash_elements(const tt_hlo_op *op, const tt_hlo_attr *attr, uint64_t hash) {
-  int64_t bytes = tt_cpu_bytes(&op->results[0].type),
-          one = tt_dtype_bytes(op->results[0].type.dtype);
-  return bytes == 0 ? hash : tt_hash64(attr->data, (size_t)(attr->splat ? one : bytes), hash);
+size_t tt_cpu_constant_size(const tt_hlo_op *op, const tt_hlo_attr *attr) {
+  int64_t bytes = tt_cpu_bytes(&op->results[0].type);
+  return (size_t)(attr->splat && bytes > 0 ? tt_dtype_bytes(op->results[0].type.dtype) : bytes);
 }
 
-/* Structs of lists, which no reduction of scalars has, count by their kind alone. */
-static uint64_t hash_attr(const tt_hlo_op *op, const tt_hlo_attr *attr, uint64_t hash) {
+static uint64_t hash_elements(const tt_hlo_op *op, const tt_hlo_attr *attr, uint64_t hash) {
+  size_t size = tt_cpu_constant_size(op, attr);
+  return size == 0 ? hash : tt_hash64(attr->data, size, hash);
+}
+
+uint64_t tt_cpu_attr_hash(const tt_hlo_op *op, const tt_hlo_attr *attr, uint64_t hash) {
   hash = hash_number((int64_t)attr->name, hash_number((int64_t)attr->kind, hash));
   hash = hash_number(attr->i64, hash_number(attr->columns, hash));
   hash = hash_list(attr->i64s, tt_hash64(&attr->f64, sizeof attr->f64, hash));
@@ -47,12 +50,12 @@ static bool says_who(const tt_hlo_op *op, const tt_hlo_attr *attr) {
           attr->name == TT_HLO_USE_GLOBAL_DEVICE_IDS);
 }
 
-/* In any order. */
+/* In any order. No reduction of scalars has a struct of lists. */
 static uint64_t hash_attrs(const tt_hlo_op *op, uint64_t hash) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < op->attrs_count; i++)
     if (!says_who(op, &op->attrs[i]))
-      sum += hash_attr(op, &op->attrs[i], 0);
+      sum += tt_cpu_attr_hash(op, &op->attrs[i], 0);
   return hash_number((int64_t)sum, hash);
 }
 

@@ -1,19 +1,11 @@
 #include "cpu/plan.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpu/dump.h"
 #include "cpu/emit/emit.h"
 #include "cpu/passes/passes.h"
 #include "cpu/plan_internal.h"
-
-static const tt_hlo_func *find_func(const tt_hlo_module *module, const char *name) {
-  for (const tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
-    if (strcmp(func->name, name) == 0)
-      return func;
-  return NULL;
-}
 
 static tt_error *make_body(tt_cpu_plan *plan, const tt_hlo_func *func, int depth,
                            tt_cpu_body **out_body) {
@@ -44,7 +36,7 @@ static tt_error *too_deep(const char *name) {
 }
 
 tt_error *tt_cpu_body_get(tt_cpu_plan *plan, const char *name, int depth, tt_cpu_body **out_body) {
-  const tt_hlo_func *func = find_func(plan->module, name);
+  const tt_hlo_func *func = tt_hlo_func_find(plan->module, name);
   if (func == NULL || func->body == NULL)
     return tt_error_new(TT_INVALID_ARGUMENT, "no function is named @%s", name);
   if (depth > TT_CPU_DEPTH_MAX)

@@ -8,6 +8,7 @@
 #include "cpu/deadline.h"
 #include "cpu/kernel.h"
 #include "cpu/memory.h"
+#include "cpu/op_hash.h"
 
 enum { FAILURE_SIZE = 1000 };
 #define TELL_NS INT64_C(5000000000) /* for the word of a failure to reach the others */

@@ -53,11 +53,6 @@ TT_NODISCARD tt_error *tt_cpu_team_meet(tt_cpu_team *team, const tt_hlo_op *op,
 /* Waits for all to be done. */
 void tt_cpu_team_part(tt_cpu_team *team, tt_cpu_meeting *meeting);
 
-/* ---- op_hash.c ---- */
-
-/* What a collective does, the same number in all processes; not among whom. */
-uint64_t tt_cpu_op_hash(const tt_hlo_op *op);
-
 /* ---- groups.c ---- */
 
 /* The members of the group of `member` in a collective, in the group's order; of a

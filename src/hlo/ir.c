@@ -22,6 +22,13 @@ void tt_hlo_module_free(tt_hlo_module *module) {
   free(module);
 }
 
+const tt_hlo_func *tt_hlo_func_find(const tt_hlo_module *module, const char *name) {
+  for (const tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
+    if (func->name != NULL && strcmp(func->name, name) == 0)
+      return func;
+  return NULL;
+}
+
 const tt_hlo_attr *tt_hlo_op_attr(const tt_hlo_op *op, tt_hlo_attr_name name) {
   for (uint32_t i = 0; i < op->attrs_count; i++)
     if (op->attrs[i].name == name)

@@ -264,6 +264,8 @@ void tt_hlo_type_print(const tt_hlo_type *type, tt_bytes *out_text);
 /* The dtype is one, the rank at most TT_HLO_RANK_MAX, no dim negative, and the bytes of the known
  * dims fit in 63 bits. */
 TT_NODISCARD tt_error *tt_hlo_type_check(const tt_hlo_type *type);
+/* NULL where none has the name. */
+const tt_hlo_func *tt_hlo_func_find(const tt_hlo_module *module, const char *name);
 /* NULL when the op does not have it. */
 const tt_hlo_attr *tt_hlo_op_attr(const tt_hlo_op *op, tt_hlo_attr_name name);
 bool tt_hlo_type_equal(const tt_hlo_type *a, const tt_hlo_type *b);

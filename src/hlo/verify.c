@@ -2,8 +2,6 @@
  * compares. */
 #include "hlo/hlo_internal.h"
 
-#include <string.h>
-
 enum { DEPTH_MAX = 128, SCRATCH_MAX = 1 << 20 };
 
 /* In `number` of a value: it may be used here. */
@@ -68,17 +66,10 @@ static tt_error *verify_types(verifier *v, tt_hlo_op *op) {
   return NULL;
 }
 
-static const tt_hlo_func *find_func(const tt_hlo_module *module, const char *name) {
-  for (const tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
-    if (func->name != NULL && strcmp(func->name, name) == 0)
-      return func;
-  return NULL;
-}
-
 /* composite_c2 to _c4: the function that stands for the op is there and has its types. */
 static tt_error *verify_decomposition(const verifier *v, const tt_hlo_op *op) {
   const tt_hlo_attr *attr = tt_hlo_op_attr(op, TT_HLO_DECOMPOSITION);
-  const tt_hlo_func *func = find_func(v->module, attr->text);
+  const tt_hlo_func *func = tt_hlo_func_find(v->module, attr->text);
   TT_HLO_CHECK(func != NULL && func->body != NULL, "decomposition: no function is named @%s",
                attr->text);
   const tt_hlo_region *body = func->body;
@@ -186,7 +177,7 @@ static tt_error *verify_params(verifier *v, const tt_hlo_func *func) {
 static tt_error *verify_func(verifier *v, tt_hlo_func *func) {
   if (func->name == NULL || func->name[0] == '\0')
     return tt_error_new(TT_INVALID_ARGUMENT, "a function has no name");
-  if (find_func(v->module, func->name) != func)
+  if (tt_hlo_func_find(v->module, func->name) != func)
     return tt_error_new(TT_INVALID_ARGUMENT, "@%s: two functions have this name", func->name);
   if (func->body == NULL || func->body->outer != NULL)
     return tt_error_new(TT_INVALID_ARGUMENT, "@%s: the body is missing or linked elsewhere",
@@ -219,8 +210,9 @@ static tt_error *visit_func(verifier *v, tt_hlo_func *func);
 static tt_error *visit_region(verifier *v, const tt_hlo_region *region) {
   for (const tt_hlo_op *op = region->first; op != NULL; op = op->next) {
     if (op->code == TT_HLO_COMPOSITE)
-      TT_RETURN_IF_ERROR(visit_func(
-          v, (tt_hlo_func *)find_func(v->module, tt_hlo_op_attr(op, TT_HLO_DECOMPOSITION)->text)));
+      TT_RETURN_IF_ERROR(
+          visit_func(v, (tt_hlo_func *)tt_hlo_func_find(
+                            v->module, tt_hlo_op_attr(op, TT_HLO_DECOMPOSITION)->text)));
     for (uint32_t i = 0; i < op->regions_count; i++)
       TT_RETURN_IF_ERROR(visit_region(v, op->regions[i]));
   }

@@ -21,6 +21,12 @@ void tt_cpu_unlink_op(tt_hlo_op *op) {
   *(op->next == NULL ? &op->parent->last : &op->next->previous) = op->previous;
 }
 
+tt_hlo_value *tt_cpu_resolve(tt_hlo_value *value) {
+  while (value->op != NULL && value->op->parent == NULL)
+    value = value->op->operands[value->index];
+  return value;
+}
+
 tt_hlo_attr *tt_cpu_find_attr(tt_hlo_op *op, tt_hlo_attr_name name) {
   for (uint32_t i = 0; i < op->attrs_count; i++)
     if (op->attrs[i].name == name)

@@ -37,13 +37,6 @@ const tt_cpu_expand_rule tt_cpu_expand_rules[TT_HLO_OP_COUNT] = {
 
 /* ---- replaced ops ---- */
 
-/* A replaced op is in no region, and its operands are the values in place of its results. */
-tt_hlo_value *tt_cpu_expand_resolve(tt_hlo_value *value) {
-  while (value->op != NULL && value->op->parent == NULL)
-    value = value->op->operands[value->index];
-  return value;
-}
-
 tt_error *tt_cpu_expand_replace(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_value *const *values) {
   size_t size = op->results_count * sizeof(tt_hlo_value *);
   for (uint32_t i = 0; i < op->results_count; i++)
@@ -121,7 +114,7 @@ static tt_error *check_assertion(const tt_hlo_op *op, bool *out_done) {
 static tt_error *expand_op(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_region *region) {
   bool folded = false;
   for (uint32_t i = 0; i < op->operands_count; i++)
-    op->operands[i] = tt_cpu_expand_resolve(op->operands[i]);
+    op->operands[i] = tt_cpu_resolve(op->operands[i]);
   if (x->dynamic) {
     if (op->code == TT_HLO_COMPOSITE)
       return tt_cpu_inline(x, op, region);

@@ -7,6 +7,7 @@
 #ifndef TT_CPU_PASSES_EXPAND_H
 #define TT_CPU_PASSES_EXPAND_H
 
+#include "cpu/passes/edit.h"
 #include "cpu/passes/passes.h"
 #include "hlo/build.h"
 
@@ -36,8 +37,6 @@ TT_NODISCARD tt_error *tt_cpu_expand_ops(tt_cpu_expand *x, tt_hlo_op *first, tt_
 /* Who reads a result of `op` from now on reads `values`; `op` is in no region. */
 TT_NODISCARD tt_error *tt_cpu_expand_replace(tt_cpu_expand *x, tt_hlo_op *op,
                                              tt_hlo_value *const *values);
-/* The value that is read where `value` was written. */
-tt_hlo_value *tt_cpu_expand_resolve(tt_hlo_value *value);
 
 /* The integers of a constant; false when it is none, or has more than `most`. */
 bool tt_cpu_constant_ints(const tt_hlo_value *value, int64_t *out_items, int64_t most,

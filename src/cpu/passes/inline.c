@@ -1,5 +1,4 @@
 /* Calls in a module with unknown dims: each gets a copy of what it calls, for its own dims. */
-#include <string.h>
 
 #include "cpu/passes/expand.h"
 #include "cpu/plan_internal.h"
@@ -10,13 +9,6 @@ typedef struct cloner {
   tt_hlo_value **made;
   uint32_t next;
 } cloner;
-
-static const tt_hlo_func *find_func(const tt_hlo_module *module, const char *name) {
-  const tt_hlo_func *func = module->funcs;
-  while (func != NULL && strcmp(func->name, name) != 0)
-    func = func->next;
-  return func;
-}
 
 static uint32_t number_values(tt_hlo_region *region, uint32_t next, int64_t *ops) {
   for (uint32_t i = 0; i < region->args_count; i++)
@@ -118,7 +110,7 @@ static tt_error *clone_body(tt_cpu_expand *x, const tt_hlo_op *call, const tt_hl
 
 tt_error *tt_cpu_inline(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_region *region) {
   const char *name = tt_hlo_op_attr(op, TT_HLO_DECOMPOSITION)->text;
-  const tt_hlo_func *func = find_func(x->build.module, name);
+  const tt_hlo_func *func = tt_hlo_func_find(x->build.module, name);
   tt_hlo_region list = {0};
   if (func == NULL || func == x->build.func)
     return tt_error_new(TT_INVALID_ARGUMENT, "no other function is named @%s", name);
@@ -137,6 +129,6 @@ tt_error *tt_cpu_inline(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_region *region) 
   if (err != NULL)
     return tt_error_wrap_take(err, "@%s", name);
   for (uint32_t i = 0; i < end->operands_count; i++)
-    end->operands[i] = tt_cpu_expand_resolve(end->operands[i]);
+    end->operands[i] = tt_cpu_resolve(end->operands[i]);
   return tt_cpu_expand_replace(x, op, end->operands);
 }

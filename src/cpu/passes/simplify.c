@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "cpu/kernel.h"
+#include "cpu/op_hash.h"
 #include "cpu/passes/edit.h"
 #include "cpu/passes/simplify.h"
 
@@ -27,10 +28,6 @@ typedef struct table {
   uint64_t chains_count;
   int64_t ops_count;
 } table;
-
-static bool is_control(const tt_hlo_op *op) {
-  return op->code == TT_HLO_WHILE || op->code == TT_HLO_IF || op->code == TT_HLO_CASE;
-}
 
 /* ---- ops that are alike ---- */
 
@@ -53,10 +50,9 @@ static bool same_gather(const tt_hlo_gather_dims *a, const tt_hlo_gather_dims *b
          a->index_vector_dim == b->index_vector_dim;
 }
 
-static size_t constant_size(const tt_hlo_op *op, const tt_hlo_attr *attr) {
-  int64_t bytes = tt_cpu_bytes(&op->results[0].type),
-          one = tt_dtype_bytes(op->results[0].type.dtype);
-  return (size_t)(attr->splat && bytes > 0 ? one : bytes);
+static bool same_elements(const tt_hlo_op *op, const tt_hlo_attr *a, const tt_hlo_attr *b) {
+  size_t size = tt_cpu_constant_size(op, a);
+  return size == 0 || memcmp(a->data, b->data, size) == 0;
 }
 
 static bool same_attr(const tt_hlo_op *op, const tt_hlo_attr *a, const tt_hlo_attr *b) {
@@ -70,7 +66,7 @@ static bool same_attr(const tt_hlo_op *op, const tt_hlo_attr *a, const tt_hlo_at
     case TT_HLO_ATTR_TEXT:
       return strcmp(a->text, b->text) == 0;
     case TT_HLO_ATTR_DENSE:
-      return op->code == TT_HLO_CONSTANT && memcmp(a->data, b->data, constant_size(op, a)) == 0;
+      return op->code == TT_HLO_CONSTANT && same_elements(op, a, b);
     case TT_HLO_ATTR_DOT:
       return same_dot(a->dims, b->dims);
     case TT_HLO_ATTR_GATHER:
@@ -103,13 +99,8 @@ static uint64_t hash_op(const tt_hlo_op *op) {
   hash = tt_hash64(op->operands, op->operands_count * sizeof(tt_hlo_value *), hash);
   hash =
       tt_hash64(op->results[0].type.dims, (size_t)op->results[0].type.rank * sizeof(int64_t), hash);
-  for (uint32_t i = 0; i < op->attrs_count; i++) {
-    const tt_hlo_attr *attr = &op->attrs[i];
-    hash = tt_hash64(&attr->i64, sizeof attr->i64, hash);
-    hash = tt_hash64(attr->i64s.items, attr->i64s.count * sizeof(int64_t), hash);
-    if (attr->kind == TT_HLO_ATTR_DENSE && op->code == TT_HLO_CONSTANT)
-      hash = tt_hash64(attr->data, constant_size(op, attr), hash);
-  }
+  for (uint32_t i = 0; i < op->attrs_count; i++)
+    hash = tt_cpu_attr_hash(op, &op->attrs[i], hash);
   return hash;
 }
 
@@ -122,7 +113,7 @@ static bool may_merge(const tt_hlo_op *op) {
     if (op->results[0].type.dims[i] < 0)
       return false;
   const tt_hlo_attr *attr = op->code == TT_HLO_CONSTANT ? tt_hlo_op_attr(op, TT_HLO_VALUE) : NULL;
-  return attr == NULL || constant_size(op, attr) <= CONSTANT_MAX;
+  return attr == NULL || tt_cpu_constant_size(op, attr) <= CONSTANT_MAX;
 }
 
 /* The op before this one that does the same; NULL: from now on this is that op. */
@@ -146,13 +137,6 @@ static void forget_from(table *t, int64_t count) {
 
 /* ---- the walk ---- */
 
-/* An op that was replaced is in no region, and its operand is what is read. */
-static tt_hlo_value *resolve(tt_hlo_value *value) {
-  while (value->op != NULL && value->op->parent == NULL)
-    value = value->op->operands[0];
-  return value;
-}
-
 static tt_error *replace(table *t, tt_hlo_op *op, tt_hlo_value *value) {
   tt_hlo_value **operands = tt_arena_copy(t->arena, &value, sizeof(tt_hlo_value *));
   if (operands == NULL)
@@ -168,7 +152,7 @@ static tt_error *replace(table *t, tt_hlo_op *op, tt_hlo_value *value) {
 static void resolve_region(tt_hlo_region *region) {
   for (tt_hlo_op *op = region->first; op != NULL; op = op->next) {
     for (uint32_t i = 0; i < op->operands_count; i++)
-      op->operands[i] = resolve(op->operands[i]);
+      op->operands[i] = tt_cpu_resolve(op->operands[i]);
     for (uint32_t i = 0; i < op->regions_count; i++)
       resolve_region(op->regions[i]);
   }
@@ -179,7 +163,7 @@ static tt_error *walk_region(table *t, tt_hlo_region *region);
 static tt_error *walk_regions(table *t, tt_hlo_op *op) {
   for (uint32_t i = 0; i < op->regions_count; i++) {
     int64_t count = t->ops_count;
-    if (!is_control(op)) {
+    if (!tt_cpu_is_control(op->code)) {
       resolve_region(op->regions[i]);
       continue;
     }
@@ -193,7 +177,7 @@ static tt_error *walk_region(table *t, tt_hlo_region *region) {
   for (tt_hlo_op *op = region->first, *next; op != NULL; op = next) {
     next = op->next;
     for (uint32_t i = 0; i < op->operands_count; i++)
-      op->operands[i] = resolve(op->operands[i]);
+      op->operands[i] = tt_cpu_resolve(op->operands[i]);
     TT_RETURN_IF_ERROR(walk_regions(t, op));
     tt_hlo_value *value = op->results_count == 1 ? tt_cpu_simpler(t->arena, op) : NULL;
     if (value == NULL && may_merge(op)) {
@@ -231,7 +215,7 @@ static bool is_dead(const tt_hlo_op *op) {
 static void drop_dead(tt_hlo_region *region) {
   for (tt_hlo_op *op = region->last, *previous; op != NULL; op = previous) {
     previous = op->previous;
-    for (uint32_t i = 0; is_control(op) && i < op->regions_count; i++)
+    for (uint32_t i = 0; tt_cpu_is_control(op->code) && i < op->regions_count; i++)
       drop_dead(op->regions[i]);
     if (!is_dead(op))
       continue;

@@ -170,6 +170,19 @@ out:
   cpu_tear_down(&s);
 }
 
+/* The part of one device of several. */
+static tt_error *execute_one(const cpu_setup *s, const tt_pj_executable *e, int device,
+                             tt_pj_buffer *const *in, tt_pj_buffer **out) {
+  PJRT_LoadedExecutable_Execute_Args call = {SIZE(PJRT_LoadedExecutable_Execute),
+                                             .executable = e->loaded,
+                                             .argument_lists = &in,
+                                             .num_devices = 1,
+                                             .num_args = 1,
+                                             .output_lists = &out,
+                                             .execute_device = s->devices[device]};
+  return (tt_error *)cpu_api()->PJRT_LoadedExecutable_Execute(&call);
+}
+
 /* One device is never given its part: the others end, with the time limit that the client has. */
 TEST_WITHOUT_TORTURE(cpu_plugin_devices, one_is_left_out) {
   cpu_setup s = {.plugin = cpu_plugin()};
@@ -178,24 +191,13 @@ TEST_WITHOUT_TORTURE(cpu_plugin_devices, one_is_left_out) {
   tt_pj_compile_options wide = {.replicas = DEVICES};
   tt_pj_value options[] = {tt_pj_value_int64("cpu_device_count", DEVICES),
                            tt_pj_value_int64("collective_timeout_ms", 50)};
-  tt_pj_buffer *const *args[] = {&in};
-  tt_pj_buffer **outs[] = {&out};
   float got[COUNT];
   REQUIRE(s.plugin != NULL);
   REQUIRE_OK(tt_pj_client_create(s.plugin, options, 2, &s.client));
   s.devices = tt_pj_client_devices(s.client, &s.count);
   REQUIRE_OK(cpu_compile(&s, sum_text, &wide, &e));
   REQUIRE_OK(cpu_filled(&s, s.devices[1], COUNT, 1, &in));
-  {
-    PJRT_LoadedExecutable_Execute_Args call = {SIZE(PJRT_LoadedExecutable_Execute),
-                                               .executable = e->loaded,
-                                               .argument_lists = args,
-                                               .num_devices = 1,
-                                               .num_args = 1,
-                                               .output_lists = outs,
-                                               .execute_device = s.devices[1]};
-    REQUIRE_OK((tt_error *)cpu_api()->PJRT_LoadedExecutable_Execute(&call));
-  }
+  REQUIRE_OK(execute_one(&s, e, 1, &in, &out));
   EXPECT_ERR(tt_pj_buffer_to_host(s.plugin, out, got, sizeof got, NULL), TT_DEADLINE_EXCEEDED,
              "replica 0, partition 0 did not: the time for it is over");
 out:
@@ -211,23 +213,12 @@ TEST_WITHOUT_TORTURE(cpu_plugin_devices, destroyed_before_all_are_launched) {
   tt_pj_executable *e = NULL;
   tt_pj_buffer *in = NULL, *out = NULL;
   tt_pj_compile_options wide = {.replicas = DEVICES};
-  tt_pj_buffer *const *args[] = {&in};
-  tt_pj_buffer **outs[] = {&out};
   float got[COUNT];
   if (!cpu_set_up(&s, DEVICES))
     goto out;
   REQUIRE_OK(cpu_compile(&s, sum_text, &wide, &e));
   REQUIRE_OK(cpu_filled(&s, s.devices[1], COUNT, 1, &in));
-  {
-    PJRT_LoadedExecutable_Execute_Args call = {SIZE(PJRT_LoadedExecutable_Execute),
-                                               .executable = e->loaded,
-                                               .argument_lists = args,
-                                               .num_devices = 1,
-                                               .num_args = 1,
-                                               .output_lists = outs,
-                                               .execute_device = s.devices[1]};
-    REQUIRE_OK((tt_error *)cpu_api()->PJRT_LoadedExecutable_Execute(&call));
-  }
+  REQUIRE_OK(execute_one(&s, e, 1, &in, &out));
   tt_pj_executable_free(e);
   e = NULL;
   EXPECT_ERR(tt_pj_buffer_to_host(s.plugin, out, got, sizeof got, NULL), TT_CANCELLED,
