@@ -263,12 +263,14 @@ at::Tensor copy_from(const at::Tensor &source, const at::Tensor &target, bool /*
     to = without_bits(target);
   }
   at::assert_no_internal_overlap(to);
-  if (from.device().type() != kTpu)
+  if (from.device().type() != kTpu) {
     copy_from_host(from.expand(to.sizes()), to);
-  else if (from.device() != to.device())
+  } else if (from.device() != to.device()) {
     copy_across(from, to);
-  else
+  } else {
+    at::assert_no_partial_overlap(to, from);
     copy_views(from, to);
+  }
   return target;
 }
 

@@ -99,6 +99,13 @@ static void drop_shape(tt_rt_shape *copy) {
   free(copy->bases);
 }
 
+/* Whether the program may take the slot's offset as a parameter. Where several tensors are written
+ * it may not: whether they share elements would depend on it, and so whether one program can write
+ * them all. */
+static bool may_move(const tt_rt_call *call, const tt_rt_tensor *tensor) {
+  return call->targets_count <= 1 && tt_rt_view_moves(tensor);
+}
+
 static tt_error *miss(tt_rt *rt, tt_rt_call *call, tt_rt_shape *shape, const tt_rt_meta *metas,
                       size_t metas_count, tt_rt_program **out_program) {
   tt_error *err = NULL;
@@ -113,8 +120,8 @@ static tt_error *miss(tt_rt *rt, tt_rt_call *call, tt_rt_shape *shape, const tt_
   if (promoted == NULL)
     TT_TRY(tt_error_no_memory(own.slots_count));
   for (size_t i = 0; i < own.slots_count; i++)
-    promoted[i] = family->promoted[i] &&
-                  (own.slots[i].tensor == NULL || tt_rt_view_moves(own.slots[i].tensor));
+    promoted[i] =
+        family->promoted[i] && (own.slots[i].tensor == NULL || may_move(call, own.slots[i].tensor));
   tt_rt_shape_promote(&own, promoted);
   *out_program = lookup(rt, &own, &hash);
   if (*out_program != NULL)
