@@ -256,10 +256,43 @@ void tt_rt_stats_get(tt_rt *rt, tt_rt_stats *out_stats) {
   pthread_mutex_unlock(&rt->lock);
 }
 
+/* What became of the content, where that is known by now. */
+static bool has_failed(tt_rt_storage *storage) {
+  const tt_pj_plugin *plugin = storage->device->rt->plugin;
+  tt_pj_event *event = NULL;
+  tt_error *err = tt_pj_buffer_ready(plugin, storage->buffer, &event);
+  bool failed = err != NULL;
+  tt_error_free(err);
+  if (event != NULL && !tt_pj_event_is_ready(plugin, event)) {
+    tt_pj_event_free(plugin, event);
+    return false;
+  }
+  storage->settled = true;
+  err = tt_pj_event_await_take(plugin, event);
+  failed = failed || err != NULL;
+  tt_error_free(err);
+  return failed;
+}
+
+/* Takes out of the account what was counted when its work was queued, and never came to be. */
+static void settle(tt_rt_device *device) {
+  tt_rt_memory *memory = &device->memory;
+  for (tt_rt_storage *s = device->storages; s != NULL; s = s->next) {
+    if (s->buffer == NULL || s->settled || !has_failed(s))
+      continue;
+    memory->allocated -= s->counted;
+    memory->storages--;
+    memory->peak =
+        memory->peak - s->counted > s->peak_before ? memory->peak - s->counted : s->peak_before;
+    s->counted = -1;
+  }
+}
+
 void tt_rt_memory_get(tt_rt_device *device, tt_rt_memory *out_memory) {
   tt_pj_memory_stats stats;
   tt_error *err = tt_pj_device_memory_stats(device->rt->plugin, device->raw, &stats);
   pthread_mutex_lock(&device->rt->lock);
+  settle(device);
   *out_memory = device->memory;
   pthread_mutex_unlock(&device->rt->lock);
   out_memory->reserved = err == NULL ? stats.reserved : -1;
@@ -269,15 +302,23 @@ void tt_rt_memory_get(tt_rt_device *device, tt_rt_memory *out_memory) {
 
 void tt_rt_memory_reset_peak(tt_rt_device *device) {
   pthread_mutex_lock(&device->rt->lock);
+  settle(device);
   device->memory.peak = device->memory.allocated;
+  for (tt_rt_storage *s = device->storages; s != NULL; s = s->next)
+    s->peak_before = 0;
   pthread_mutex_unlock(&device->rt->lock);
 }
 
-void tt_rt_account(tt_rt_storage *storage, int sign) {
+void tt_rt_account(tt_rt_storage *storage) {
   tt_rt_memory *memory = &storage->device->memory;
-  memory->allocated += sign * storage->size;
-  memory->storages += sign;
-  memory->allocations += sign > 0;
+  bool before = storage->counted >= 0, now = storage->buffer != NULL;
+  memory->allocated -= before ? storage->counted : 0;
+  storage->peak_before = memory->peak;
+  storage->settled = false;
+  storage->counted = now ? storage->size : -1;
+  memory->allocated += now ? storage->size : 0;
+  memory->storages += now - before;
+  memory->allocations += now && !before;
   if (memory->allocated > memory->peak)
     memory->peak = memory->allocated;
 }

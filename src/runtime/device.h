@@ -78,7 +78,7 @@ typedef struct tt_rt_stats {
 } tt_rt_stats;
 void tt_rt_stats_get(tt_rt *rt, tt_rt_stats *out_stats);
 /* Bytes of the storages' contents, by our own account: what is there, the most there was, how many
- * storages. */
+ * storages. One without a buffer has no memory yet and does not count. */
 typedef struct tt_rt_memory {
   int64_t allocated, peak, storages, allocations;
   int64_t reserved, limit; /* the plugin's own account, -1 where it keeps none */

@@ -19,6 +19,9 @@ struct tt_rt_storage {
   tt_dtype dtype;       /* of the buffer */
   int32_t rank;
   int64_t dims[TT_RT_BASE_RANK];
+  int64_t counted;                /* bytes of it in the device's account; -1: it is not there */
+  int64_t peak_before;            /* the account's peak before it came in */
+  bool settled;                   /* the content is known to be there, or to have failed */
   const char *op;                 /* that made the content, for messages; static */
   bool failure_told;              /* somebody has been given the error that the content is */
   tt_rt_storage *next, *previous; /* in device->storages */
@@ -264,7 +267,8 @@ void tt_rt_disk_store(tt_rt *rt, const uint64_t key[2], const tt_pj_executable *
 TT_NODISCARD tt_error *tt_rt_run_as(tt_rt_call *call, const tt_rt_meta *metas, size_t metas_count);
 /* Waits for the buffer of a storage that is kept alive by the caller; rt->lock is not held. */
 int64_t tt_rt_now_ns(void);
-/* Counts the storage's content in (+1) or out (-1) of the device's account; rt->lock is held. */
-void tt_rt_account(tt_rt_storage *storage, int sign);
+/* Brings the device's account up to date with the storage, which counts as soon as it has a buffer;
+ * rt->lock is held. */
+void tt_rt_account(tt_rt_storage *storage);
 
 #endif /* TT_RUNTIME_INTERNAL_H */

@@ -363,7 +363,6 @@ static void clean(run *r) {
 static tt_error *run_program(run *r) {
   tt_rt *rt = r->rt;
   bool debug = tt_rt_mode_get(rt) == TT_RT_DEBUG;
-  int64_t peak = r->call->device->memory.peak;
   tt_error *err = NULL;
   TT_TRY(prepare(r));
   TT_TRY(make_storages(r));
@@ -372,7 +371,6 @@ static tt_error *run_program(run *r) {
     if (err != NULL) {
       memset(r->outputs, 0, r->program->outputs_count * sizeof *r->outputs);
       err = tt_error_wrap_take(err, "%s", r->program->rule->overload);
-      r->call->device->memory.peak = peak; /* the results never were */
       goto out;
     }
   }

@@ -13,11 +13,11 @@ tt_rt_storage *tt_rt_storage_make_locked(tt_rt_device *device, int64_t size) {
   storage->references = 1;
   storage->device = device;
   storage->size = size;
+  storage->counted = -1;
   storage->next = device->storages;
   if (device->storages != NULL)
     device->storages->previous = storage;
   device->storages = storage;
-  tt_rt_account(storage, 1);
   return storage;
 }
 
@@ -45,6 +45,7 @@ bool tt_rt_storage_retain_live(tt_rt_storage *storage) {
 
 void tt_rt_storage_release(tt_rt_storage *storage) {
   tt_rt *rt;
+  tt_pj_buffer *dropped;
   if (storage == NULL ||
       atomic_fetch_sub_explicit(&storage->references, 1, memory_order_acq_rel) != 1)
     return;
@@ -56,10 +57,12 @@ void tt_rt_storage_release(tt_rt_storage *storage) {
     storage->device->storages = storage->next;
   if (storage->next != NULL)
     storage->next->previous = storage->previous;
-  tt_rt_account(storage, -1);
   tt_rt_unheld_add(storage);
+  dropped = storage->buffer;
+  storage->buffer = NULL;
+  tt_rt_account(storage);
   pthread_mutex_unlock(&rt->lock);
-  tt_pj_buffer_free(rt->plugin, storage->buffer);
+  tt_pj_buffer_free(rt->plugin, dropped);
   free(storage);
 }
 
@@ -72,14 +75,13 @@ tt_error *tt_rt_storage_resize(tt_rt_storage *storage, int64_t size) {
   if (size < 0)
     return tt_error_new(TT_INVALID_ARGUMENT, "a storage of %lld bytes", (long long)size);
   pthread_mutex_lock(&rt->lock);
-  tt_rt_account(storage, -1);
   storage->size = size;
-  tt_rt_account(storage, 1);
   if (size == 0) {
     tt_rt_unheld_add(storage);
     dropped = storage->buffer;
     storage->buffer = NULL;
   }
+  tt_rt_account(storage);
   pthread_mutex_unlock(&rt->lock);
   tt_pj_buffer_free(rt->plugin, dropped);
   return NULL;
@@ -135,6 +137,7 @@ void tt_rt_storage_set_base(tt_rt_storage *storage, tt_pj_buffer *buffer, tt_dty
   storage->rank = (int32_t)rank;
   if (rank != 0)
     memcpy(storage->dims, dims, rank * sizeof *dims);
+  tt_rt_account(storage);
 }
 
 static tt_error *check_upload(const tt_rt_storage *storage, tt_dtype dtype, const int64_t *dims,

@@ -351,6 +351,27 @@ def test_memory_follows_tensors(device):
     torch.tpu.empty_cache()
 
 
+def test_what_was_never_there_does_not_count(device):
+    gc.collect()
+    torch.tpu.synchronize()
+    torch.tpu.reset_peak_memory_stats()
+    before = torch.tpu.memory_allocated()
+    x = torch.empty(1 << 47, dtype=torch.uint8, device=device)
+    assert torch.tpu.memory_allocated() == torch.tpu.max_memory_allocated() == before
+    with pytest.raises(torch.OutOfMemoryError) as error:
+        x.fill_(1)
+        x[0].item()
+    assert "TiB in" not in str(error.value) and "TiB at most" not in str(error.value)
+    with pytest.raises(torch.OutOfMemoryError):
+        (x + 1)[0].item()
+    y = torch.ones(1 << 18, device=device)
+    assert torch.tpu.memory_allocated() >= before + (1 << 20)
+    del x, y
+    gc.collect()
+    assert torch.tpu.memory_allocated() == before
+    assert torch.tpu.max_memory_allocated() < before + (1 << 30)
+
+
 def test_memory_summary():
     text = torch.tpu.memory_summary()
     assert text.startswith("tpu:0, MiB") and "held by tensors" in text and "on the device" in text

@@ -105,6 +105,7 @@ out:
 
 TEST_WITHOUT_TORTURE(rt_storage, memory_is_counted) {
   tt_rt *rt = rt_get();
+  static const float ones[1000] = {1};
   rt_tensor x = {0}, y = {0};
   tt_rt_device *device;
   tt_rt_memory before, with, after;
@@ -114,6 +115,11 @@ TEST_WITHOUT_TORTURE(rt_storage, memory_is_counted) {
   tt_rt_memory_get(device, &before);
   tt_rt_memory_reset_peak(device);
   REQUIRE_OK(rt_new(rt, TT_F32, 1, &(int64_t){1000}, NULL, &x));
+  tt_rt_memory_get(device, &with); /* no memory yet */
+  EXPECT_INT(with.allocated, before.allocated);
+  EXPECT_INT(with.storages, before.storages);
+  EXPECT_INT(with.peak, before.allocated);
+  REQUIRE_OK(tt_rt_storage_upload(x.storage, TT_F32, &(int64_t){1000}, 1, ones));
   REQUIRE_OK(rt_add(rt, &x, &x, 1, NULL, &y));
   tt_rt_memory_get(device, &with);
   EXPECT_INT(with.allocated - before.allocated, 8000);
