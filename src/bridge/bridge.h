@@ -42,8 +42,9 @@ struct Settings {
   std::optional<tt_hlo_precision> precision; /* none: torch_precision */
   /* What torch.get_float32_matmul_precision() says; PyTorch itself takes 0.1 us to ask. */
   tt_hlo_precision torch_precision = TT_HLO_PRECISION_HIGHEST;
-  std::string cache; /* folder for executables of earlier processes; empty: none */
-  std::string dump;  /* folder for programs; empty: none */
+  std::string cache;        /* folder for executables of earlier processes; empty: none */
+  bool cache_asked = false; /* by the user: say so where the folder cannot be used */
+  std::string dump;         /* folder for programs; empty: none */
   /* Uses so many of the plugin's devices. 0: all, and it must be loaded to count them. */
   int devices = 0;
 

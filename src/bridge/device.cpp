@@ -79,6 +79,9 @@ tt_rt *open_runtime(const Settings &wanted) {
   options.host = host_callbacks();
   tt_rt *rt = nullptr;
   check(tt_rt_open(&options, &rt));
+  if (wanted.cache_asked && tt_rt_cache_problem(rt) != nullptr)
+    TORCH_WARN("tpu: TORCH_TPU_CACHE_DIR=", wanted.cache, ": ", tt_rt_cache_problem(rt),
+               "; compiled programs are not kept");
   try {
     apply_changes(rt, Settings(), wanted);
     TORCH_CHECK(tt_rt_device_count(rt) > 0, "tpu: the plugin ", wanted.plugin, " has no device");

@@ -15,13 +15,14 @@ namespace py = pybind11;
 /* ---- set-up ---- */
 
 void configure(const std::string &plugin, const std::vector<std::string> &dirs, int devices,
-               const std::string &cache, const std::string &problem) {
+               const std::string &cache, const std::string &problem, bool cache_asked) {
   update_settings([&](Settings &s) {
     s.plugin = plugin;
     s.problem = problem;
     s.dirs = dirs;
     s.devices = devices;
     s.cache = cache;
+    s.cache_asked = cache_asked;
   });
 }
 
@@ -182,7 +183,8 @@ auto wait(Function function) {
 
 void define(py::module_ &m) {
   m.def("configure", call(&configure), py::arg("plugin"), py::arg("dirs"), py::arg("devices"),
-        py::arg("cache"), py::arg("problem") = "");
+        py::arg("cache"), py::arg("problem") = "", py::arg("cache_asked") = false);
+  m.def("problem", +[] { return settings().problem; });
   m.def("find_plugin", call(&find_plugin));
   m.def("plugin_names", call(&plugin_names));
   m.def("devices_can_be_chosen", call(&devices_can_be_chosen));

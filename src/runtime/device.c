@@ -79,7 +79,7 @@ tt_error *tt_rt_open(const tt_rt_options *options, tt_rt **out_rt) {
     TT_TRY(tt_error_no_memory(64));
   TT_TRY(open_devices(rt));
   if (options->cache_folder != NULL)
-    tt_error_free(tt_rt_disk_open(rt, options->cache_folder)); /* no such folder: no tier */
+    rt->cache_problem = tt_rt_disk_open(rt, options->cache_folder); /* no tier, but no failure */
   *out_rt = rt;
   rt = NULL;
 out:
@@ -137,6 +137,7 @@ void tt_rt_close(tt_rt *rt) {
   free(rt->platform_version);
   free(rt->dump_folder);
   free(rt->cache_folder);
+  tt_error_free(rt->cache_problem);
   tt_pj_client_free(rt->client);
   tt_pj_plugin_free(rt->plugin);
   pthread_mutex_destroy(&rt->lock);
@@ -331,6 +332,10 @@ static bool executables_are_used(const tt_rt *rt) {
     if (e->references != 0)
       return true;
   return false;
+}
+
+const char *tt_rt_cache_problem(const tt_rt *rt) {
+  return rt->cache_problem != NULL ? tt_error_message(rt->cache_problem) : NULL;
 }
 
 void tt_rt_cache_clear(tt_rt *rt) {

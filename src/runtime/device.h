@@ -85,6 +85,8 @@ typedef struct tt_rt_memory {
 } tt_rt_memory;
 void tt_rt_memory_get(tt_rt_device *device, tt_rt_memory *out_memory);
 void tt_rt_memory_reset_peak(tt_rt_device *device);
+/* Why there is no on-disk tier although a folder was named; else NULL. Lives as long as `rt`. */
+const char *tt_rt_cache_problem(const tt_rt *rt);
 /* Forgets all compiled programs. */
 void tt_rt_cache_clear(tt_rt *rt);
 /* When not NULL, every program made from now on is also written there as StableHLO text, one file

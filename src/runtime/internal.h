@@ -66,8 +66,9 @@ struct tt_rt {
   uint64_t serial; /* of calls: see tt_rt_storage.mark */
   _Atomic int mode, precision, default_dtype;
   _Atomic bool check_nans, exact;
-  char *cache_folder;   /* on-disk tier; NULL: none. Set at the start */
-  uint64_t identity[2]; /* hash of plugin, flags and processor */
+  char *cache_folder;      /* on-disk tier; NULL: none. Set at the start */
+  tt_error *cache_problem; /* why there is none; set at the start */
+  uint64_t identity[2];    /* hash of plugin, flags and processor */
   char *dump_folder;
   int64_t dumps;
 };

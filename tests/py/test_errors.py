@@ -1,5 +1,6 @@
 """Wrong programs: each a clear error of the type that the CPU raises, and the process lives on."""
 
+import textwrap
 import warnings
 
 import pytest
@@ -221,8 +222,9 @@ def test_the_host_may_run_it(python):
 
 
 def test_a_wrong_setting_is_named(python):
-    text = python(UNKNOWN.replace("NotImplementedError", "ValueError"), TORCH_TPU_FALLBACK="maybe")
-    assert "TORCH_TPU_FALLBACK=maybe: expected one of error, warn, silent" in text
+    code = UNKNOWN.replace("NotImplementedError", "ValueError")
+    code = "import os, torch\nos.environ['TORCH_TPU_FALLBACK'] = 'maybe'\n" + textwrap.dedent(code)
+    assert "TORCH_TPU_FALLBACK=maybe: expected one of error, warn, silent" in python(code)
 
 
 def test_dtypes_that_the_device_lacks(device):

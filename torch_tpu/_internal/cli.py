@@ -43,7 +43,8 @@ def show_env() -> int:
         default = variable.default or "empty"
         print(f"{variable.name}={value}" if value is not None else f"{variable.name} (not set)")
         reader = "" if variable.reader == "torch_tpu" else f"; read by {variable.reader}"
-        print(f"    {variable.meaning}; default: {default}{reader}")
+        takes = "" if variable.kind is env.TEXT else f"; takes {variable.kind.expected}"
+        print(f"    {variable.meaning}{takes}; default: {default}{reader}")
     return 0
 
 
@@ -104,6 +105,15 @@ def _check_versions() -> str:
     )
 
 
+def _check_environment() -> str:
+    if problems := env.problems():
+        raise Problem("; ".join(problems), "python -m torch_tpu env says what each takes")
+    names = [v.name for v in env.VARIABLES if v.name in os.environ]
+    text = f"set: {', '.join(names)}" if names else "none is set"
+    unknown = env.unknown()
+    return text + (f"; set, but not known: {', '.join(unknown)}" if unknown else "")
+
+
 def _check_registered() -> str:
     name = torch._C._get_privateuse1_backend_name()
     if name != "tpu":
@@ -149,6 +159,7 @@ def _check_packages() -> str:
 
 _CHECKS: list[tuple[str, Callable[[], str]]] = [
     ("versions", _check_versions),
+    ("variables", _check_environment),
     ("registered", _check_registered),
     ("packages", _check_packages),
     ("plugin", _check_plugin_file),

@@ -209,7 +209,7 @@ def _refuse(op: OpOverload, args: tuple, kwargs: dict, why: str) -> None:
 
 
 def _run_on_host(op: OpOverload, args: tuple, kwargs: dict) -> Any:
-    fallback = env.choice("TORCH_TPU_FALLBACK", ("error", "warn", "silent"))
+    fallback = env.choice("TORCH_TPU_FALLBACK")
     if fallback == "error":
         _refuse(op, args, kwargs, "the device has no rule and PyTorch no decomposition for it")
     if any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 
 from torch_tpu import _C
+from torch_tpu._internal import plugin
 
 DeviceLike = torch.device | str | int | None
 
@@ -42,7 +43,12 @@ def is_initialized() -> bool:
 
 
 def device_count() -> int:
-    """Return how many tpu devices this process can use; 0 where the plugin cannot be loaded."""
+    """Return how many tpu devices this process can use; 0 where the plugin cannot be loaded.
+
+    Raises:
+        RuntimeError: an environment variable has a value that it does not take.
+    """
+    plugin.check_environment()
     return _C.device_count()
 
 

@@ -5,7 +5,25 @@ GLIBC_TUNABLES for the same reason; what it sets for a plugin stands in src/pjrt
 """
 
 import os
+from collections.abc import Callable
 from typing import NamedTuple
+
+
+class Kind(NamedTuple):
+    """What values a variable takes: in words, and whether it takes one."""
+
+    expected: str
+    takes: Callable[[str], bool]
+
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+TEXT = Kind("anything", lambda value: True)
+FLAG = Kind("0 or 1 (false or true, no or yes, off or on)", lambda v: v.lower() in _TRUE + _FALSE)
+COUNT = Kind("a positive number below 128", lambda v: v.isdecimal() and 0 < int(v) < 128)
+
+
+def _one_of(*values: str) -> Kind:
+    return Kind("one of " + ", ".join(values), lambda value: value.lower() in values)
 
 
 class Variable(NamedTuple):
@@ -15,6 +33,7 @@ class Variable(NamedTuple):
     default: str
     meaning: str
     reader: str = "torch_tpu"
+    kind: Kind = TEXT
 
 
 VARIABLES = (
@@ -29,27 +48,32 @@ VARIABLES = (
         "TORCH_TPU_FALLBACK",
         "error",
         "what an operator does that the device lacks: error, or run on the host: warn or silent",
+        kind=_one_of("error", "warn", "silent"),
     ),
     Variable(
         "TORCH_TPU_LAUNCH_BLOCKING",
         "0",
         "1: start in EagerMode.DEFER_NEVER_AND_LAUNCH_BLOCKING: wait after each operator, check "
         "bounds",
+        kind=FLAG,
     ),
     Variable(
         "TORCH_TPU_ENABLE_DEBUG_CHECKS",
         "0",
         "1: as TORCH_TPU_LAUNCH_BLOCKING=1, and fail on the first NaN that an operator makes",
+        kind=FLAG,
     ),
     Variable(
         "TORCH_TPU_DEFER_AND_FUSE",
         "0",
         "1: asks for EagerMode.DEFER_AND_FUSE, which is not built yet: warns and runs without it",
+        kind=FLAG,
     ),
     Variable(
         "TORCH_TPU_CPU_DEVICES",
         "1",
         "how many devices a plugin on the host's CPU has",
+        kind=COUNT,
     ),
     Variable(
         "TORCH_TPU_CACHE_DIR",
@@ -81,9 +105,33 @@ def offer(name: str, value: str) -> None:
     os.environ.setdefault(_ROWS[name].name, value)
 
 
+def _problem(variable: Variable, value: str) -> str:
+    if variable.kind.takes(value or variable.default):
+        return ""
+    return f"{variable.name}={value}: expected {variable.kind.expected}"
+
+
+def problems() -> list[str]:
+    """Return what is wrong with the values of the variables that we read, naming each."""
+    values = [(v, os.environ.get(v.name, "")) for v in VARIABLES if v.reader == "torch_tpu"]
+    return [text for text in (_problem(*pair) for pair in values) if text]
+
+
+def unknown() -> list[str]:
+    """Return the variables of our prefix that are set and that nobody reads."""
+    return sorted(n for n in os.environ if n.startswith("TORCH_TPU_") and n not in _ROWS)
+
+
+def _checked(name: str) -> str:
+    value = get(name)
+    if problem := _problem(_ROWS[name], value):
+        raise ValueError(problem)
+    return value
+
+
 def flag(name: str) -> bool:
     """Return whether a variable of the table says yes."""
-    return get(name).lower() in ("1", "true", "yes", "on")
+    return get(name).lower() in _TRUE
 
 
 def cache_folder() -> str:
@@ -95,25 +143,24 @@ def cache_folder() -> str:
     return os.path.abspath(value) if value else os.path.join(home, "torch_tpu")
 
 
+def cache_is_asked_for() -> bool:
+    """Return whether the user has named the folder of the on-disk program cache."""
+    return get("TORCH_TPU_CACHE_DIR") != ""
+
+
 def count(name: str) -> int:
-    """Return a variable of the table that must be a positive number.
+    """Return a variable of the table that is a number.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is none of those that it takes.
     """
-    value = get(name)
-    if not value.isdecimal() or not 0 < int(value) < 128:
-        raise ValueError(f"{name}={value}: expected a positive number below 128")
-    return int(value)
+    return int(_checked(name))
 
 
-def choice(name: str, values: tuple[str, ...]) -> str:
-    """Return a variable of the table that must be one of ``values``.
+def choice(name: str) -> str:
+    """Return a variable of the table that is one of some words.
 
     Raises:
         ValueError: it is none of them.
     """
-    value = get(name).lower()
-    if value not in values:
-        raise ValueError(f"{name}={value}: expected one of {', '.join(values)}")
-    return value
+    return _checked(name).lower()

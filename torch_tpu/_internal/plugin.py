@@ -4,6 +4,7 @@ import glob
 import importlib.util
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,12 +76,23 @@ def configure() -> None:
     plugin = choose().plugin
     if plugin == "cpu":
         _offer_lapack()
-    try:
-        devices = _devices(plugin)
-    except ValueError as err:  # programs that do not use the device must not feel it
-        _C.configure("", [], 0, "", problem=str(err))
-    else:
-        _C.configure(plugin, folders(), devices, env.cache_folder())
+    if problems := env.problems():  # programs that do not use the device must not fail
+        text = "; ".join(problems)
+        warnings.warn(f"tpu: {text}. The device cannot be used", stacklevel=2)
+        _C.configure("", [], 0, "", problem=text)
+        return
+    asked = env.cache_is_asked_for()
+    _C.configure(plugin, folders(), _devices(plugin), env.cache_folder(), cache_asked=asked)
+
+
+def check_environment() -> None:
+    """Raise what is wrong with the environment that the process began with.
+
+    Raises:
+        RuntimeError: a variable has a value that it does not take.
+    """
+    if problem := _C.problem():
+        raise RuntimeError(f"tpu: {problem}")
 
 
 def path() -> str:
