@@ -32,7 +32,12 @@ enum {
   TT_LOW_FOREACH = 8,    /* applies `base` to each element of its lists */
   TT_LOW_LOOSE_MAX = 16, /* its maxima and minima need not pass NaN on: the result has it anyway */
   TT_LOW_SIZED =
-      32 /* the first `data` arguments, end or start, end, step, give the result's size */
+      32, /* the first `data` arguments, end or start, end, step, give the result's size */
+  /* For whoever calls (runtime/numbers.c): numbers that are errors. */
+  TT_LOW_FITS = 64,      /* its numbers must lie within the range of the result's dtype */
+  TT_LOW_DIVISOR = 128,  /* a second argument of 0 where both are integers */
+  TT_LOW_EXPONENT = 256, /* a negative one */
+  TT_LOW_NUMBERS = TT_LOW_FITS | TT_LOW_DIVISOR | TT_LOW_EXPONENT
 };
 
 typedef struct tt_low_rule {

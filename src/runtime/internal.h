@@ -255,6 +255,11 @@ void tt_rt_family_free(tt_rt_family *family);
 TT_NODISCARD tt_error *tt_rt_nans_in(const tt_rt_call *call, bool *out_has);
 TT_NODISCARD tt_error *tt_rt_nans_out(const tt_rt_call *call, bool *out_has);
 
+/* ---- numbers.c ---- */
+
+/* The error that the call's numbers alone make, for the rules of TT_LOW_NUMBERS. */
+TT_NODISCARD tt_error *tt_rt_numbers_check(const tt_rt_call *call);
+
 /* ---- disk.c: executables on disk ---- */
 
 TT_NODISCARD tt_error *tt_rt_disk_open(tt_rt *rt, const char *folder);

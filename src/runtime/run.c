@@ -446,6 +446,8 @@ static tt_error *run_and_look(tt_rt_call *call, const tt_rt_meta *metas, size_t 
 
 tt_error *tt_rt_run_as(tt_rt_call *call, const tt_rt_meta *metas, size_t metas_count) {
   tt_rt *rt = call->device->rt;
+  if (TT_UNLIKELY((call->rule->traits & TT_LOW_NUMBERS) != 0))
+    TT_RETURN_IF_ERROR(tt_rt_numbers_check(call));
   if (TT_UNLIKELY(tt_rt_mode_get(rt) == TT_RT_DEBUG && atomic_load(&rt->check_nans)))
     return run_and_look(call, metas, metas_count);
   return run_call(call, metas, metas_count);

@@ -4,7 +4,7 @@ Most of them are Python functions, and many are wrapped to be invisible to Dynam
 their first call: 3 seconds and 60 MB before the first operator of a program that compiles nothing.
 While nobody has imported Dynamo there is nothing to hide from.
 
-A few refuse what the CPU takes: ``mend`` puts others in their place.
+A few refuse what the CPU takes or take what it refuses: ``mend`` puts others in their place.
 """
 
 import functools
@@ -71,7 +71,7 @@ def spare_dynamo() -> None:
             function = inner
 
 
-# ---- kernels that refuse what the CPU takes ----
+# ---- kernels that refuse what the CPU takes, or take what it refuses ----
 
 _library = torch.library.Library("aten", "IMPL")
 
@@ -101,12 +101,79 @@ def _with_empty_batch(original: Callable) -> Callable:
     return call
 
 
+def _of_something(name: str, original: Callable) -> Callable:
+    """Refuse to look for the largest or smallest among no elements."""
+
+    def call(self: torch.Tensor) -> torch.Tensor:
+        if self.numel() == 0:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument."
+            )
+        return original(self)
+
+    return call
+
+
+def _along_something(name: str, original: Callable) -> Callable:
+    """Refuse to look for one of no elements along a dim."""
+
+    def call(self: torch.Tensor, *args: Any) -> Any:
+        at = {"kthvalue": 1}.get(name, 0)
+        dim = args[at] if len(args) > at else -1
+        if self.dim() != 0 and -self.dim() <= dim < self.dim() and self.shape[dim] == 0:
+            dim %= self.dim()
+            raise IndexError(f"{name}(): Expected reduction dim {dim} to have non-zero size.")
+        return original(self, *args)
+
+    return call
+
+
+def _with_class_numbers(original: Callable) -> Callable:
+    """Take the targets that the CPU takes: int64 and uint8."""
+
+    def call(self: torch.Tensor, target: torch.Tensor, *args: Any) -> Any:
+        if target.dtype not in (torch.int64, torch.uint8):
+            name = torch.empty(0, dtype=target.dtype).type().rsplit(".", 1)[1]
+            name = name.removesuffix("Tensor")
+            raise RuntimeError(f"expected target dtype to be Long or Byte, but got {name}")
+        return original(self, target.to(torch.int64), *args)
+
+    return call
+
+
+def _multinomial(original: Callable) -> Callable:
+    """Refuse to draw more than there is, as the CPU's kernel does."""
+
+    def call(input: torch.Tensor, num_samples: int, replacement: bool = False, **keywords: Any):
+        if num_samples <= 0:
+            raise RuntimeError("cannot sample n_sample <= 0 samples")
+        if not replacement and input.dim() in (1, 2) and num_samples > input.shape[-1]:
+            raise RuntimeError(
+                "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+            )
+        return original(input, num_samples, replacement, **keywords)
+
+    return call
+
+
 def mend() -> None:
     """Register what is better than PyTorch's own."""
     _library.impl("where.self", _where, "Meta")
     _library.impl("baddbmm.dtype", _baddbmm_dtype, "Meta")
-    kernels = sys.modules["torch._decomp"].global_decomposition_table["meta"]
+    tables = sys.modules["torch._decomp"].global_decomposition_table
+    kernels = {**tables["post_autograd"], **tables["meta"]}
+    aten = torch.ops.aten
+    for name in ("max", "min"):
+        _library.impl(name, _of_something(name, kernels[getattr(aten, name).default]), "Meta")
+        dim = f"{name}.dim"
+        _library.impl(dim, _along_something(name, kernels[getattr(aten, name).dim]), "Meta")
+    for name in ("mode", "kthvalue"):
+        _library.impl(name, _along_something(name, kernels[getattr(aten, name).default]), "Meta")
+    for name in ("nll_loss_forward", "nll_loss2d_forward"):
+        _library.impl(name, _with_class_numbers(kernels[getattr(aten, name).default]), "Meta")
+    _library.impl("multinomial", _multinomial(kernels[aten.multinomial.default]), "Meta")
     for name in ("upsample_nearest", "_upsample_nearest_exact"):
         for rank in (1, 2, 3):
-            overload = getattr(torch.ops.aten, f"{name}{rank}d").default
+            overload = getattr(aten, f"{name}{rank}d").default
             _library.impl(f"{name}{rank}d", _with_empty_batch(kernels[overload]), "Meta")
