@@ -677,12 +677,21 @@ void prepare_call(Call &c) {
   c.call.context = &c;
 }
 
+void decompose(const c10::OperatorHandle &op, c10::DispatchKeySet, Stack *stack);
+
+/* Whether Python makes of other overloads what the rule does not support. */
+bool has_composite(const c10::OperatorHandle &op) {
+  py::gil_scoped_acquire gil;
+  auto has = py::module_::import("torch_tpu._internal.decompose").attr("has_composite");
+  return py::cast<bool>(has(op.schema().name(), op.schema().overload_name()));
+}
+
 class RuleKernel final : public c10::OperatorKernel {
  public:
   RuleKernel(const Overload *overload, const tt_low_rule *rule)
       : overload_(overload), rule_(rule) {}
 
-  void operator()(const c10::OperatorHandle &, c10::DispatchKeySet, Stack *stack) {
+  void operator()(const c10::OperatorHandle &op, c10::DispatchKeySet keys, Stack *stack) {
     const size_t count = args_count(stack);
     Call c;
     c.overload = overload_;
@@ -705,6 +714,10 @@ class RuleKernel final : public c10::OperatorKernel {
       if (c.apart) {
         tt_error_free(err);
         return run_apart(c, count, stack);
+      }
+      if (tt_error_code(err) == TT_UNIMPLEMENTED && has_composite(op)) {
+        tt_error_free(err);
+        return decompose(op, keys, stack);
       }
       if (!c.resized || tries > 1)
         raise_error(err);

@@ -120,6 +120,11 @@ def test_a_number_that_is_a_parameter_is_looked_at(device):
         lambda x: F.cross_entropy(torch.ones(3, 4, device=x.device), x.int()),
         lambda x: F.nll_loss(torch.ones(3, 4, device=x.device), x.int()),
         lambda x: F.nll_loss(torch.ones(3, 4, 1, 1, device=x.device), x.view(3, 1, 1).short()),
+        lambda x: torch.repeat_interleave(x, x - 2),
+        lambda x: torch.bincount(x - 2),
+        lambda x: torch.bincount(x, minlength=-1),
+        lambda x: torch.bincount(x, x[:2]),
+        lambda x: torch.bincount(x.view(3, 1)),
     ],
 )
 def test_what_the_cpu_refuses(device, run):

@@ -175,10 +175,23 @@ def test_dlpack_exports_a_copy_on_the_host(device):
     assert tuple(x.__dlpack_device__()) == (1, 0)
     array = np.from_dlpack(x.t())
     assert array.tolist() == [[0, 3], [1, 4], [2, 5]]
-    here = torch.from_dlpack(x)
+    here = torch.from_dlpack(x, device="cpu")
     assert here.device.type == "cpu"
     here[0, 0] = 9
     assert x[0, 0].item() == 0
+
+
+def test_from_dlpack_of_a_tensor_stays_on_the_device(device):
+    x = torch.arange(6.0, device=device).reshape(2, 3)
+    for y in (torch.from_dlpack(x), torch.utils.dlpack.from_dlpack(x, device=device)):
+        assert y.device == x.device
+        y[0, 0] = 9
+        assert x[0, 0].item() == 9
+    z = torch.from_dlpack(x, copy=True)
+    z[0, 0] = 1
+    assert z.device == x.device and x[0, 0].item() == 9
+    with pytest.raises(BufferError, match="require gradient"):
+        torch.from_dlpack(x.requires_grad_())
 
 
 def test_dlpack_imports_to_the_device(device):

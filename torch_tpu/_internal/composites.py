@@ -1,5 +1,7 @@
 """Overloads that have neither a rule nor a decomposition in PyTorch, made of others that have.
 
+One that has a rule comes here with what the rule does not support.
+
 Each computes what PyTorch's kernel for the CPU does. ``decompose`` looks here first.
 """
 
@@ -162,10 +164,64 @@ def _nested_tensor_from_mask_left_aligned(t: Tensor, mask: Tensor) -> bool:
     return False
 
 
+# ---- counting and renormalizing ----
+
+
+def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """Count, or sum the weights of, each number. Waits: the numbers say how many there are."""
+    if x.dtype not in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64):
+        raise NotImplementedError(f"bincount: integers expected, not {x.dtype}")
+    _check(minlength >= 0, "minlength should be >= 0")
+    if x.dim() == 1 and x.numel() == 0:
+        return torch.zeros(minlength, dtype=torch.int64, device=x.device)
+    _check(x.dim() == 1, "bincount only supports 1-d non-negative integral inputs.")
+    _check(
+        weights is None or weights.shape == x.shape,
+        "weights should be 1-d and have the same length as input",
+    )
+    if weights is not None and weights.dtype is not torch.float32:
+        weights = weights.to(torch.float64)
+    dtype = torch.int64 if weights is None else weights.dtype
+    least, most = torch.stack(x.to(torch.int64).aminmax()).tolist()
+    _check(least >= 0, "bincount only supports 1-d non-negative integral inputs.")
+    added = torch.ones_like(x, dtype=dtype) if weights is None else weights
+    counts = torch.zeros(max(most + 1, minlength), dtype=dtype, device=x.device)
+    return counts.index_add_(0, x.to(torch.int64), added)
+
+
+def _embedding_renorm_(table: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Scale the rows that ``indices`` name down to ``max_norm``, one named twice once."""
+    _check(table.dim() == 2, f"'self' must be 2-D, got {table.dim()}-D")
+    _check(
+        indices.dtype in (torch.int32, torch.int64),
+        f"'indices' must be of an index dtype, not {indices.dtype}",
+    )
+    rows = indices.reshape(-1)
+    chosen = table.index_select(0, rows)
+    norms = torch.linalg.vector_norm(chosen, norm_type, 1, True)
+    scaled = torch.where(norms > max_norm, chosen * (max_norm / (norms + 1e-7)), chosen)
+    return table.index_copy_(0, rows, scaled.to(table.dtype))
+
+
+def _repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
+    """Find the size that the rule wants to be told. Waits for it."""
+    _check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat")
+    _check(repeats.dtype in (torch.int32, torch.int64), "repeats has to be Long or Int tensor")
+    if repeats.numel() == 0:
+        return torch.empty_like(repeats)
+    numbers = repeats.to(torch.int64)
+    least, total = torch.stack((numbers.min(), numbers.sum())).tolist()
+    _check(least >= 0, "repeats can not be negative")
+    return torch.repeat_interleave(repeats, output_size=total)
+
+
 TABLE: dict[OpOverload, Callable] = {
     _A._masked_softmax.default: _masked_softmax,
     _A._native_multi_head_attention.default: _native_multi_head_attention,
     _A._nested_tensor_from_mask_left_aligned.default: _nested_tensor_from_mask_left_aligned,
     _A._transform_bias_rescale_qkv.default: _split_heads,
     _A._transformer_encoder_layer_fwd.default: _transformer_encoder_layer_fwd,
+    _A.bincount.default: _bincount,
+    _A.embedding_renorm_.default: _embedding_renorm_,
+    _A.repeat_interleave.Tensor: _repeat_interleave,
 }

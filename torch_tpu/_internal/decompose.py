@@ -56,6 +56,11 @@ def run(name: str, overload: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         _running.overloads.pop()
 
 
+def has_composite(name: str, overload: str) -> bool:
+    """Return whether ``composites`` has the overload, for what its rule does not support."""
+    return _overload(name, overload) in composites.TABLE
+
+
 # ---- calls ----
 
 
