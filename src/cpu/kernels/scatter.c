@@ -2,11 +2,13 @@
  *
  * What lies outside of the operand is left out, element by element. Where the region is one known
  * op, the window is cut to what lies inside and its rows are combined; else the region runs for
- * each element. */
+ * each element. Windows of one element or one row, which no index can put half inside, are looked
+ * up a block at a time. */
 #include <string.h>
 
 #include "cpu/kernels.h"
 #include "cpu/kernels/combine.h"
+#include "cpu/kernels/indices.h"
 
 enum { SLOT = 64 };
 
@@ -213,6 +215,110 @@ static tt_error *prepare(scatter_job *j) {
   return NULL;
 }
 
+/* ---- windows that are one row, all inside or all outside ---- */
+
+#define ELEMENTS(NAME, T, ASSIGN)                                                         \
+  static void NAME(void *to, const int64_t *offsets, const void *from, int64_t from_step, \
+                   int64_t count) {                                                       \
+    for (int64_t i = 0; i < count; i++)                                                   \
+      if (offsets[i] >= 0)                                                                \
+        ((T *)to)[offsets[i]] ASSIGN((const T *)from)[i * from_step];                     \
+  }
+
+ELEMENTS(set_1, uint8_t, =)
+ELEMENTS(set_2, uint16_t, =)
+ELEMENTS(set_4, uint32_t, =)
+ELEMENTS(set_8, uint64_t, =)
+ELEMENTS(add_f32, float, +=)
+ELEMENTS(add_f64, double, +=)
+ELEMENTS(add_4, uint32_t, +=)
+ELEMENTS(add_8, uint64_t, +=)
+
+typedef void (*elements)(void *to, const int64_t *offsets, const void *from, int64_t from_step,
+                         int64_t count);
+
+/* The commonest without a call for each element; NULL: none of them. */
+static elements find_elements(tt_hlo_code code, tt_dtype dtype) {
+  int bytes = tt_dtype_bytes(dtype);
+  if (code == TT_HLO_RETURN)
+    return bytes == 1 ? set_1 : bytes == 2 ? set_2 : bytes == 4 ? set_4 : bytes == 8 ? set_8 : NULL;
+  if (code != TT_HLO_ADD)
+    return NULL;
+  if (tt_dtype_is_integer(dtype))
+    return bytes == 4 ? add_4 : bytes == 8 ? add_8 : NULL;
+  return dtype == TT_F32 ? add_f32 : dtype == TT_F64 ? add_f64 : NULL;
+}
+
+enum { INDEX, FROM, OPERAND }; /* the arrays of a row_job's axes */
+
+typedef struct row_job {
+  const scatter_job *j;
+  elements elements; /* of rows of one element; NULL: j->combine's */
+  tt_cpu_indices starts;
+  tt_cpu_index_axes axes;
+  int64_t row, row_to, row_from; /* elements, and their strides */
+} row_job;
+
+/* False where a window has more axes than one, or an index moves one that is wider than 1. */
+static bool read_rows(const scatter_job *j, row_job *r) {
+  tt_hlo_list moved = j->dims->scatter_dims_to_operand_dims;
+  r->j = j;
+  r->row = r->row_to = r->row_from = 1;
+  for (int32_t k = 0; k < j->window_rank; k++) {
+    int64_t axis = j->window_axis[k];
+    if (j->window_dims[k] == 1)
+      continue;
+    if (r->row != 1 || holds(moved, axis))
+      return false;
+    r->row = j->window_dims[k];
+    r->row_to = j->strides[axis];
+    r->row_from = j->window_from[k];
+  }
+  r->starts = (tt_cpu_indices){.dtype = j->indices->dtype,
+                               .data = j->index_data,
+                               .step = j->index_step,
+                               .count = (int32_t)moved.count};
+  for (size_t k = 0; k < moved.count; k++) {
+    r->starts.most[k] = j->operand->dims[moved.items[k]] - 1;
+    r->starts.stride[k] = j->strides[moved.items[k]];
+  }
+  r->axes.rank = j->batch_rank;
+  for (int32_t k = 0; k < j->batch_rank; k++) {
+    r->axes.dims[k] = j->batch_dims[k];
+    r->axes.strides[INDEX][k] = j->batch_index[k];
+    r->axes.strides[FROM][k] = j->batch_from[k];
+    r->axes.strides[OPERAND][k] = j->batch_axis[k] < 0 ? 0 : j->strides[j->batch_axis[k]];
+  }
+  tt_cpu_index_axes_join(&r->axes);
+  return true;
+}
+
+static void scatter_rows(const row_job *r) {
+  const scatter_job *j = r->j;
+  int32_t last = r->axes.rank - 1;
+  int64_t total = 1, at[TT_CPU_INDICES_ARRAYS], offsets[TT_CPU_INDICES_BLOCK];
+  for (int32_t k = 0; k <= last; k++)
+    total *= r->axes.dims[k];
+  for (int64_t i = 0, count; i < total; i += count) {
+    count = tt_cpu_index_axes_at(&r->axes, i, at);
+    count = count < TT_CPU_INDICES_BLOCK ? count : TT_CPU_INDICES_BLOCK;
+    tt_cpu_indices_offsets(&r->starts, at[INDEX], r->axes.strides[INDEX][last], count, offsets);
+    for (int64_t k = 0; k < count; k++)
+      offsets[k] += offsets[k] < 0 ? 0 : at[OPERAND] + k * r->axes.strides[OPERAND][last];
+    const char *from = (const char *)j->args->in[2] + at[FROM] * j->bytes;
+    int64_t step = r->axes.strides[FROM][last];
+    char *to = j->args->out[0];
+    if (r->row == 1 && r->elements != NULL) {
+      r->elements(to, offsets, from, step, count);
+      continue;
+    }
+    for (int64_t k = 0; k < count; k++)
+      if (offsets[k] >= 0)
+        j->combine(to + offsets[k] * j->bytes, r->row_to, from + k * step * j->bytes, r->row_from,
+                   r->row);
+  }
+}
+
 tt_error *tt_cpu_kernel_scatter(const tt_cpu_args *args) {
   const tt_hlo_op *op = args->op;
   uint32_t n = op->results_count;
@@ -223,12 +329,17 @@ tt_error *tt_cpu_kernel_scatter(const tt_cpu_args *args) {
                    .updates = &op->operands[n + 1]->type,
                    .index_data = args->in[n],
                    .n = n};
+  row_job rows = {.elements = find_elements(region_op(op), op->results[0].type.dtype)};
   int64_t count = 1;
   copy_operands(args, n);
   if (tt_cpu_count(j.updates) == 0 || tt_cpu_count(j.operand) == 0)
     return NULL;
   TT_RETURN_IF_ERROR(prepare(&j));
   lay_out(&j);
+  if (j.combine != NULL && read_rows(&j, &rows)) {
+    scatter_rows(&rows);
+    return NULL;
+  }
   for (int32_t k = 0; k < j.batch_rank; k++)
     count *= j.batch_dims[k];
   for (int64_t i = 0; i < count; i++)

@@ -164,23 +164,52 @@ tt_error *tt_cpu_kernel_dynamic_update_slice(const tt_cpu_args *args) {
 
 /* ---- the rest ---- */
 
-/* Each value once; rows of the axis's inner extent are filled, then the block is repeated. */
+/* Values [begin, end) of an iota along the last axis. */
+static void count_up(tt_dtype dtype, char *out, int64_t begin, int64_t end) {
+  enum { CHUNK = 256 };
+  int64_t values[CHUNK];
+  for (int64_t i = begin; i < end; i += CHUNK) {
+    int64_t count = end - i < CHUNK ? end - i : CHUNK;
+    for (int64_t k = 0; k < count; k++)
+      values[k] = i + k;
+    tt_cpu_convert(TT_S64, values, dtype, out + i * tt_dtype_bytes(dtype), count);
+  }
+}
+
+typedef struct iota_job {
+  const tt_hlo_type *type;
+  int64_t dim, inner;
+  char *out;
+} iota_job;
+
+/* Rows of the axis's inner extent, of one value each; or, where that is one element, values. */
+static void iota_part(int64_t begin, int64_t end, void *user) {
+  const iota_job *j = user;
+  tt_dtype dtype = j->type->dtype;
+  int64_t bytes = tt_dtype_bytes(dtype);
+  for (int64_t i = begin, count; i < end; i += count) {
+    int64_t first = i % j->dim;
+    char *line = j->out + (i - first) * j->inner * bytes;
+    count = j->dim - first < end - i ? j->dim - first : end - i;
+    if (j->inner == 1)
+      count_up(dtype, line, first, first + count);
+    for (int64_t k = first; k < first + count && j->inner > 1; k++) {
+      tt_cpu_store_int(dtype, line, k * j->inner, k);
+      tt_cpu_fill(line + k * j->inner * bytes, line + k * j->inner * bytes, j->inner, (int)bytes);
+    }
+  }
+}
+
 tt_error *tt_cpu_kernel_iota(const tt_cpu_args *args) {
   const tt_hlo_type *type = result(args);
-  int64_t axis = tt_cpu_attr_i64(args->op, TT_HLO_IOTA_DIMENSION, 0), inner = 1;
-  int64_t count = tt_cpu_count(type), bytes = tt_dtype_bytes(type->dtype);
-  char *out = args->out[0];
+  int64_t axis = tt_cpu_attr_i64(args->op, TT_HLO_IOTA_DIMENSION, 0);
+  int64_t count = tt_cpu_count(type);
+  iota_job j = {type, type->dims[axis], 1, args->out[0]};
   if (count == 0)
     return NULL;
   for (int32_t i = type->rank; i-- > axis + 1;)
-    inner *= type->dims[i];
-  int64_t block = inner * type->dims[axis];
-  for (int64_t i = 0; i < type->dims[axis]; i++) {
-    tt_cpu_store_int(type->dtype, out, i * inner, i);
-    tt_cpu_fill(out + i * inner * bytes, out + i * inner * bytes, inner, (int)bytes);
-  }
-  for (int64_t at = block; at < count; at += block)
-    memcpy(out + at * bytes, out, (size_t)(block * bytes));
+    j.inner *= type->dims[i];
+  tt_cpu_parallel(count / j.inner, j.inner == 1 ? 1 : 10 + 0.2 * (double)j.inner, iota_part, &j);
   return NULL;
 }
 
