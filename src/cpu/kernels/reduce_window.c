@@ -10,6 +10,7 @@
 
 #include "cpu/kernels.h"
 #include "cpu/kernels/combine.h"
+#include "cpu/kernels/scan.h"
 #include "cpu/kernels/window.h"
 
 enum { SLOT = 64, FEW = 16 };
@@ -460,6 +461,8 @@ tt_error *tt_cpu_kernel_reduce_window(const tt_cpu_args *args) {
         window_few(args, &w, combine);
       return NULL;
     }
+    if (tt_cpu_scan_run(args, &w, code))
+      return NULL;
     if (tt_cpu_combine_find(code, work_dtype(code, dtype)) != NULL &&
         tt_cpu_combine_identity(code, dtype, identity))
       return window_op(args, &w, code);
