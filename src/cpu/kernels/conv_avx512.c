@@ -487,7 +487,113 @@ static void store_lanes(const tt_cpu_conv_view *v, position_walk *w, __m512 sums
   }
 }
 
+/* ---- depthwise by rows: the last spatial axis lies side by side in both arrays ---- */
+
+enum { TAPS_MAX = 128, ROW_VECTORS = 4 };
+
+/* Of one row of places. in + place + shift is read where that is in [0, dim), which is 0 where the
+ * whole row is in the padding. */
+typedef struct row_tap {
+  const float *in;
+  int32_t shift, dim;
+  __m512 weight;
+} row_tap;
+
+static bool takes_rows(const tt_cpu_conv_view *v) {
+  int32_t last = v->spatial - 1;
+  return last >= 0 && !v->batch_minor && v->in_stride[last] == 1 && v->out_stride[last] == 1 &&
+         v->step[last] == 1 && v->taps <= TAPS_MAX && v->in_dims[last] < INT32_MAX / 2 &&
+         v->out_dims[last] >= LANES / 2;
+}
+
+/* `place`: of the row, on all axes but the last. */
+static void list_row(const tt_cpu_conv_view *v, const float *in, const int64_t *place,
+                     row_tap *taps) {
+  int32_t last = v->spatial - 1;
+  int64_t tap[SPATIAL] = {0};
+  for (int64_t t = 0; t < v->taps; t++, tt_cpu_conv_next(v->tap_dims, v->spatial, tap)) {
+    row_tap *to = &taps[t];
+    to->in = in;
+    to->shift = v->shift[last][tap[last]];
+    to->dim = (int32_t)v->in_dims[last];
+    to->weight = _mm512_set1_ps(v->filter[v->filter_at[t]]);
+    for (int32_t i = 0; i < last; i++) {
+      int64_t at = place[i] * v->step[i] + v->shift[i][tap[i]];
+      if (at < 0 || at >= v->in_dims[i])
+        to->dim = 0;
+      else
+        to->in += at * v->in_stride[i];
+    }
+  }
+}
+
+/* `vectors` vectors of places from x on, the last with those of `tail`. */
+static inline __attribute__((always_inline)) void sum_row(const row_tap *taps, int64_t count,
+                                                          int32_t x, int vectors, __mmask16 tail,
+                                                          float *out) {
+  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512 sums[ROW_VECTORS];
+  for (int i = 0; i < vectors; i++)
+    sums[i] = _mm512_setzero_ps();
+  for (int64_t t = 0; t < count; t++) {
+    int32_t from = x + taps[t].shift;
+    __m512i at = _mm512_add_epi32(lanes, _mm512_set1_epi32(from));
+    __m512i dim = _mm512_set1_epi32(taps[t].dim);
+    for (int i = 0; i < vectors; i++) {
+      __mmask16 inside = _mm512_cmplt_epu32_mask(at, dim);
+      __m512 in = _mm512_maskz_loadu_ps(inside, taps[t].in + from + LANES * i);
+      sums[i] = _mm512_fmadd_ps(in, taps[t].weight, sums[i]);
+      at = _mm512_add_epi32(at, _mm512_set1_epi32(LANES));
+    }
+  }
+  for (int i = 0; i < vectors - 1; i++)
+    _mm512_storeu_ps(out + LANES * i, sums[i]);
+  _mm512_mask_storeu_ps(out + LANES * (vectors - 1), tail, sums[vectors - 1]);
+}
+
+static void run_row(const row_tap *taps, int64_t count, int64_t begin, int64_t end, float *out) {
+  for (int64_t x = begin; x < end; x += LANES * ROW_VECTORS) {
+    int64_t left = end - x < LANES * ROW_VECTORS ? end - x : LANES * ROW_VECTORS;
+    __mmask16 tail = tail_mask((left - 1) % LANES + 1);
+    switch ((left + LANES - 1) / LANES) {
+      case 1:
+        sum_row(taps, count, (int32_t)x, 1, tail, out + x);
+        break;
+      case 2:
+        sum_row(taps, count, (int32_t)x, 2, tail, out + x);
+        break;
+      case 3:
+        sum_row(taps, count, (int32_t)x, 3, tail, out + x);
+        break;
+      default:
+        sum_row(taps, count, (int32_t)x, 4, tail, out + x);
+        break;
+    }
+  }
+}
+
+static void run_depth_rows(const tt_cpu_conv_view *v, int64_t first, int64_t count) {
+  row_tap taps[TAPS_MAX];
+  int32_t last = v->spatial - 1;
+  int64_t dim = v->out_dims[last];
+  for (int64_t p = first; p < first + count;) {
+    int64_t place[SPATIAL], batch = p / v->places, begin = p % dim;
+    int64_t end = first + count - p < dim - begin ? begin + first + count - p : dim;
+    float *out = v->out + batch * v->out_batch;
+    tt_cpu_conv_split(v->out_dims, v->spatial, p % v->places, place);
+    for (int32_t i = 0; i < last; i++)
+      out += place[i] * v->out_stride[i];
+    list_row(v, v->in + batch * v->in_batch, place, taps);
+    run_row(taps, v->taps, begin, end, out);
+    p += end - begin;
+  }
+}
+
 static void run_depth(const tt_cpu_conv_view *v, int64_t first, int64_t count) {
+  if (takes_rows(v)) {
+    run_depth_rows(v, first, count);
+    return;
+  }
   position_walk w = walk_from(v, first);
   for (int64_t p = 0; p < count; p += LANES) {
     int64_t lanes = count - p < LANES ? count - p : LANES, tap[SPATIAL] = {0};
