@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "cpu/kernels/special.h"
 #include "cpu/tile/tile.h"
 #include "test.h"
 
@@ -42,12 +43,19 @@ static double logistic(double x) { return 1 / (1 + exp(-x)); }
 static double rsqrt(double x) { return 1 / sqrt(x); }
 
 static const math_row rows[] = {
-    {TT_HLO_EXPONENTIAL, exp, 1.5}, {TT_HLO_EXPONENTIAL_MINUS_ONE, expm1, 2},
-    {TT_HLO_LOG, log, 1.5},         {TT_HLO_LOG_PLUS_ONE, log1p, 2.5},
-    {TT_HLO_TANH, tanh, 2},         {TT_HLO_LOGISTIC, logistic, 2.5},
-    {TT_HLO_SINE, sin, 2},          {TT_HLO_COSINE, cos, 2},
-    {TT_HLO_CHLO_ERF, erf, 2},      {TT_HLO_SQRT, sqrt, 0.51},
+    {TT_HLO_EXPONENTIAL, exp, 1.5},
+    {TT_HLO_EXPONENTIAL_MINUS_ONE, expm1, 2},
+    {TT_HLO_LOG, log, 1.5},
+    {TT_HLO_LOG_PLUS_ONE, log1p, 2.5},
+    {TT_HLO_TANH, tanh, 2},
+    {TT_HLO_LOGISTIC, logistic, 2.5},
+    {TT_HLO_SINE, sin, 2},
+    {TT_HLO_COSINE, cos, 2},
+    {TT_HLO_CHLO_ERF, erf, 2},
+    {TT_HLO_SQRT, sqrt, 0.51},
     {TT_HLO_RSQRT, rsqrt, 1.51},
+    {TT_HLO_CHLO_ERFC, erfc, 0.8},
+    {TT_HLO_CHLO_ERF_INV, tt_cpu_erf_inv, 0.8},
 };
 
 /* In units of the last place of f32 at `want`. */
@@ -79,8 +87,43 @@ TEST_WITHOUT_TORTURE(cpu_kernel, math_is_accurate) {
       }
 }
 
+/* pow of C, and all pairs of what is special to it. */
+TEST_WITHOUT_TORTURE(cpu_kernel, powers_are_accurate) {
+  static const float special[] = {0,     -0.0F,  1,        -1,           INFINITY,    -INFINITY,
+                                  NAN,   0.5F,   2,        -2,           3,           -3,
+                                  -0.5F, 1e-45F, -1e-45F,  1e38F,        -3.5F,       150,
+                                  -149,  -127,   16777215, -16777217.0F, 33554432.0F, 0.99F};
+  const tt_cpu_loop_table *tables[TABLES];
+  size_t tables_count = read_tables(tables);
+  static float x[COUNT], y[COUNT], got[COUNT];
+  enum { SPECIAL = TT_COUNT(special) };
+  for (size_t t = 0; t < tables_count; t++)
+    for (uint64_t round = 0; round < 16; round++) {
+      for (uint64_t i = 0; i < COUNT; i++) {
+        uint64_t n = round * COUNT + i;
+        bool pair = n < SPECIAL * SPECIAL;
+        x[i] = pair ? special[n / SPECIAL] : fabsf(random_float(2 * n));
+        y[i] = pair ? special[n % SPECIAL] : random_float(2 * n + 1);
+      }
+      tt_cpu_loop_args args = {COUNT, got, {x, y, NULL}, NULL};
+      tables[t]->ops[TT_HLO_POWER][TT_F32](&args);
+      for (int i = 0; i < COUNT; i++) {
+        double want = pow((double)x[i], (double)y[i]);
+        bool zero = got[i] == 0 && want == 0;
+        if (!EXPECT(distance(got[i], want) <= 0.51 &&
+                    (!zero || (signbit(got[i]) != 0) == (signbit(want) != 0)))) {
+          EXPECT_DOUBLE((double)x[i], (double)y[i], 0);
+          EXPECT_DOUBLE((double)got[i], want, 0);
+          return;
+        }
+      }
+    }
+}
+
 /* What must be the same bits on all: everything but the functions above. */
 static bool rounds_alike(tt_hlo_code code) {
+  if (code == TT_HLO_POWER)
+    return false;
   for (size_t r = 0; r < TT_COUNT(rows); r++)
     if (rows[r].code == code)
       return false;
