@@ -2,12 +2,13 @@
  *
  * The free and contracting axes of an operand are one axis with one stride wherever they lie
  * evenly; then the product's packing absorbs every transpose. Otherwise the operand is copied
- * first. Floats narrower than f32 are widened and sum in f32, integers in s64; complex numbers sum
- * in their own dtype, in order. */
+ * first. Floats narrower than f32 are widened and sum in f32, integers in s32 or s64; complex
+ * numbers sum in their own dtype, in order. */
 #pragma GCC optimize("O3")
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/kernels/dot_integer.h"
 #include "cpu/kernels/gemm.h"
 #include "cpu/kernels/move.h"
 
@@ -53,7 +54,7 @@ static tt_dtype sum_dtype(const tt_hlo_op *op) {
   if (tt_dtype_is_complex(result))
     return result;
   if (tt_dtype_is_integer(result))
-    return TT_S64;
+    return result == TT_PRED || tt_dtypes[result].bits > 32 ? TT_S64 : TT_S32;
   return result == TT_F64 ? TT_F64 : TT_F32;
 }
 
@@ -341,21 +342,30 @@ static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
   return NULL;
 }
 
-/* ---- products that no kernel packs: integers in 64 bits, which wrap as narrower ones do, and
- * complex numbers ---- */
+/* ---- integers, which wrap as wider ones do ---- */
 
-static void integer_row(const dot_job *j, const void *lhs, const void *rhs, void *to) {
-  const uint64_t *a = lhs, *b = rhs;
-  uint64_t *out = to;
-  for (int64_t n = 0; n < j->n; n++)
-    out[n] = 0;
-  for (int64_t k = 0; k < j->k; k++) {
-    uint64_t x = a[k * j->lhs.contract_stride];
-    const uint64_t *row = b + k * j->rhs.contract_stride;
-    for (int64_t n = 0; n < j->n; n++)
-      out[n] += x * row[n * j->rhs.free_stride];
-  }
+static tt_error *run_integers(const tt_cpu_args *args, const dot_job *j) {
+  int bytes = tt_dtype_bytes(j->dtype);
+  int64_t each = tt_cpu_integers_scratch(j->n, j->k, bytes), size = 0, list_size = 0;
+  bool fits = !__builtin_mul_overflow(each, j->batches, &size) &&
+              !__builtin_mul_overflow(j->batches, (int64_t)sizeof(tt_cpu_integers), &list_size);
+  void *packed = fits ? tt_cpu_scratch(args->run, size) : NULL;
+  tt_cpu_integers *products = fits ? tt_cpu_scratch(args->run, list_size) : NULL;
+  if (packed == NULL || products == NULL)
+    return tt_cpu_no_scratch(args->op, fits ? size : INT64_MAX);
+  for (int64_t i = 0; i < j->batches; i++)
+    products[i] = (tt_cpu_integers){.a = at(j->lhs.data, batch_offset(j, &j->lhs, i), bytes),
+                                    .b = at(j->rhs.data, batch_offset(j, &j->rhs, i), bytes),
+                                    .a_row = j->lhs.free_stride,
+                                    .a_step = j->lhs.contract_stride,
+                                    .b_step = j->rhs.contract_stride,
+                                    .b_column = j->rhs.free_stride,
+                                    .out = j->out + i * j->m * j->n * bytes};
+  tt_cpu_integers_run(products, j->batches, j->m, j->n, j->k, bytes, packed);
+  return NULL;
 }
+
+/* ---- complex numbers ---- */
 
 /* F: of the parts, which come in pairs. */
 #define COMPLEX_ROW(name, F)                                                       \
@@ -390,10 +400,8 @@ static void run_rows(int64_t begin, int64_t end, void *user) {
     void *out = j->out + i * j->n * bytes;
     if (j->dtype == TT_C64)
       complex_row_f32(j, a, b, out);
-    else if (j->dtype == TT_C128)
-      complex_row_f64(j, a, b, out);
     else
-      integer_row(j, a, b, out);
+      complex_row_f64(j, a, b, out);
   }
 }
 
@@ -455,6 +463,8 @@ tt_error *tt_cpu_kernel_dot(const tt_cpu_args *args) {
   }
   if (j.dtype == TT_F32 || j.dtype == TT_F64)
     TT_RETURN_IF_ERROR(run_gemm(args, &j));
+  else if (!tt_dtype_is_complex(j.dtype))
+    TT_RETURN_IF_ERROR(run_integers(args, &j));
   else
     tt_cpu_parallel(j.batches * j.m, 2.0 * (double)j.n * (double)j.k, run_rows, &j);
   return j.dtype == type->dtype ? NULL : convert_result(args, &j, count);
