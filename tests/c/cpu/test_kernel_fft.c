@@ -29,7 +29,8 @@ static double error_of(int n, const double *x, const double *y) {
 
 /* Powers of two, products of small primes, a prime that is not small. */
 TEST_WITHOUT_TORTURE(cpu_kernel, fft_lengths) {
-  static const int lengths[] = {1, 2, 3, 4, 5, 6, 7, 12, 17, 30, 31, 37, 62, 64, 100, 101, 343};
+  static const int lengths[] = {1,  2,  3,  4,  5,   6,   7,   12,  17, 30,
+                                31, 37, 62, 64, 100, 101, 131, 254, 343};
   static double x[2 * MOST], y[2 * MOST], back[2 * MOST];
   tt_cpu_plan *plan = NULL;
   char text[512];
@@ -54,4 +55,96 @@ TEST_WITHOUT_TORTURE(cpu_kernel, fft_lengths) {
   }
 out:
   tt_cpu_plan_free(plan);
+}
+
+/* ---- several lines at once, along one axis and two, of f32 ---- */
+
+enum { ROWS = 11, COLUMNS_MOST = 131 };
+
+/* y[r, c] = sum over i, j of x[i, j] exp(sign 2 pi i (...)), over the second axis alone where
+ * `both` is false. */
+static void sum_exactly(int columns, bool both, double sign, const double *x, double *y) {
+  for (int r = 0; r < ROWS; r++)
+    for (int c = 0; c < columns; c++) {
+      double real = 0, imag = 0;
+      for (int i = both ? 0 : r; i < (both ? ROWS : r + 1); i++)
+        for (int j = 0; j < columns; j++) {
+          double turn =
+              (both ? (double)(i * r % ROWS) / ROWS : 0) + (double)(j * c % columns) / columns;
+          double angle = sign * 2 * 3.14159265358979323846 * turn;
+          const double *from = x + 2 * (i * columns + j);
+          real += from[0] * cos(angle) - from[1] * sin(angle);
+          imag += from[0] * sin(angle) + from[1] * cos(angle);
+        }
+      y[2 * (r * columns + c)] = real;
+      y[2 * (r * columns + c) + 1] = imag;
+    }
+}
+
+static double whole[2 * ROWS * COLUMNS_MOST], exact[2 * ROWS * COLUMNS_MOST];
+static float narrow[2 * ROWS * COLUMNS_MOST], got[2 * ROWS * COLUMNS_MOST];
+
+static void transform(const char *type, bool both, int columns, const char *in, const char *out) {
+  char text[512], length[32];
+  tt_cpu_plan *plan = NULL;
+  snprintf(length, sizeof length, both ? "%d, %d" : "%d", both ? ROWS : columns, columns);
+  snprintf(text, sizeof text,
+           "func.func @main(%%x: %s) -> %s {\n%%y = stablehlo.fft %%x, type = %s, length = [%s] : "
+           "(%s) -> %s\nreturn %%y : %s\n}",
+           in, out, type, length, in, out, out);
+  EXPECT_OK(plan_of(text, &plan));
+  EXPECT_OK(run_plan(plan, (const void *[]){narrow}, (void *[]){got}));
+  tt_cpu_plan_free(plan);
+}
+
+/* Within some last places of f32 at the size that sums have. */
+static bool near(float value, double want, int count) {
+  return fabs((double)value - want) < 4e-7 * sqrt(count) * 2;
+}
+
+static void name_type(char *name, size_t size, int columns, bool real) {
+  snprintf(name, size, real ? "tensor<%dx%dxf32>" : "tensor<%dx%dxcomplex<f32>>", ROWS, columns);
+}
+
+static void check_lines(int columns, bool both) {
+  char all[64], real[64], half[64];
+  int kept = columns / 2 + 1, count = both ? ROWS * columns : columns;
+  name_type(all, sizeof all, columns, false);
+  name_type(real, sizeof real, columns, true);
+  name_type(half, sizeof half, kept, false);
+  for (int i = 0; i < 2 * ROWS * columns; i++) {
+    whole[i] = part(i);
+    narrow[i] = (float)part(i);
+  }
+  transform("FFT", both, columns, all, all);
+  sum_exactly(columns, both, -1, whole, exact);
+  for (int i = 0; i < 2 * ROWS * columns; i++)
+    EXPECT(near(got[i], exact[i], count));
+  transform("IFFT", both, columns, all, all);
+  sum_exactly(columns, both, 1, whole, exact);
+  for (int i = 0; i < 2 * ROWS * columns; i++)
+    EXPECT(near(got[i], exact[i] / count, count));
+  for (int i = 0; i < ROWS * columns; i++) {
+    whole[2 * i] = part(i);
+    whole[2 * i + 1] = 0;
+    narrow[i] = (float)part(i);
+  }
+  transform("RFFT", both, columns, real, half);
+  sum_exactly(columns, both, -1, whole, exact);
+  for (int r = 0; r < ROWS; r++)
+    for (int k = 0; k < 2 * kept; k++) {
+      EXPECT(near(got[r * 2 * kept + k], exact[r * 2 * columns + k], count));
+      narrow[r * 2 * kept + k] = (float)exact[r * 2 * columns + k];
+    }
+  transform("IRFFT", both, columns, half, real);
+  for (int i = 0; i < ROWS * columns; i++)
+    EXPECT(near(got[i], whole[2 * i], count));
+}
+
+TEST_WITHOUT_TORTURE(cpu_kernel, fft_of_several_lines) {
+  static const int columns[] = {1, 2, 3, 16, 30, 37, 48, 64, 131};
+  for (size_t i = 0; i < TT_COUNT(columns); i++) {
+    check_lines(columns[i], false);
+    check_lines(columns[i], true);
+  }
 }
