@@ -16,69 +16,131 @@ typedef struct sort_job {
   int64_t outer, count, inner;
   uint32_t keys_count;
   tt_cpu_sort_key keys[KEYS_MAX];
-  tt_cpu_sort_item *items; /* two arrays of `count` for each group */
+  bool narrow;
+  tt_cpu_sort_item *items; /* two arrays of `count` for each group; narrow ones where `narrow` */
   int64_t group, lines;    /* group: lines that one pair of arrays serves */
 } sort_job;
 
-#define PLACE(T)                      \
-  for (int64_t i = 0; i < count; i++) \
-    ((T *)out)[i * stride] = ((const T *)in)[items[i].index * stride];
+#define PLACE(T, ITEMS)                 \
+  for (int64_t i = begin; i < end; i++) \
+    ((T *)out)[i * stride] = ((const T *)in)[(int64_t)(ITEMS)[i].index * stride];
 
-static void place_elements(int bytes, const void *in, void *out, int64_t stride,
-                           const tt_cpu_sort_item *items, int64_t count) {
-  switch (bytes) {
-    case 1:
-      PLACE(uint8_t)
-      break;
-    case 2:
-      PLACE(uint16_t)
-      break;
-    case 4:
-      PLACE(uint32_t)
-      break;
-    case 8:
-      PLACE(uint64_t)
-      break;
-    default:
-      for (int64_t i = 0; i < count; i++)
-        memcpy((char *)out + i * stride * bytes, (const char *)in + items[i].index * stride * bytes,
-               (size_t)bytes);
+typedef struct bytes16 {
+  uint64_t halves[2];
+} bytes16;
+
+#define PLACE_BY_SIZE(ITEMS) \
+  switch (bytes) {           \
+    case 1:                  \
+      PLACE(uint8_t, ITEMS)  \
+      break;                 \
+    case 2:                  \
+      PLACE(uint16_t, ITEMS) \
+      break;                 \
+    case 4:                  \
+      PLACE(uint32_t, ITEMS) \
+      break;                 \
+    case 8:                  \
+      PLACE(uint64_t, ITEMS) \
+      break;                 \
+    default:                 \
+      PLACE(bytes16, ITEMS)  \
   }
+
+/* The elements of places [begin, end) of a line. */
+static void place_elements(int bytes, const void *in, void *out, int64_t stride, const void *items,
+                           bool narrow, int64_t begin, int64_t end) {
+  if (narrow)
+    PLACE_BY_SIZE((const tt_cpu_sort_narrow *)items)
+  else
+    PLACE_BY_SIZE((const tt_cpu_sort_item *)items)
 }
 
-static void place_line(const sort_job *j, int64_t line, const tt_cpu_sort_item *items) {
+static int64_t line_at(const sort_job *j, int64_t line) {
+  return line / j->inner * j->count * j->inner + line % j->inner;
+}
+
+static void place_part(const sort_job *j, int64_t line, const void *items, int64_t begin,
+                       int64_t end) {
   const tt_cpu_args *args = j->args;
-  int64_t at = line / j->inner * j->count * j->inner + line % j->inner;
+  int64_t at = line_at(j, line);
   for (uint32_t k = 0; k < args->op->results_count; k++) {
     int bytes = tt_dtype_bytes(args->op->results[k].type.dtype);
     place_elements(bytes, (const char *)args->in[k] + at * bytes, (char *)args->out[k] + at * bytes,
-                   j->inner, items, j->count);
+                   j->inner, items, j->narrow, begin, end);
   }
+}
+
+/* The elements that a key is made of. */
+static const void *key_data(const sort_job *j, uint32_t k, int64_t line, tt_dtype *out_dtype) {
+  uint32_t operand = j->keys[k].operand;
+  *out_dtype = j->args->op->operands[operand]->type.dtype;
+  return (const char *)j->args->in[operand] + line_at(j, line) * tt_dtype_bytes(*out_dtype);
+}
+
+static void sort_narrow(const sort_job *j, int64_t line, tt_cpu_sort_narrow *items) {
+  tt_dtype dtype = TT_F32;
+  const void *data = key_data(j, 0, line, &dtype);
+  for (int64_t i = 0; i < j->count; i++)
+    items[i].index = (uint32_t)i;
+  tt_cpu_sort_keys_narrow(&j->keys[0], dtype, data, j->inner, items, j->count);
+  place_part(j, line, tt_cpu_sort_items_narrow(items, items + j->count, j->count), 0, j->count);
 }
 
 static void sort_line(const sort_job *j, int64_t line, tt_cpu_sort_item *items) {
   tt_cpu_sort_item *spare = items + j->count;
-  int64_t at = line / j->inner * j->count * j->inner + line % j->inner;
   for (int64_t i = 0; i < j->count; i++)
-    items[i].index = i;
+    items[i].index = (uint64_t)i;
   for (uint32_t k = j->keys_count; k-- > 0;) {
-    uint32_t operand = j->keys[k].operand;
-    tt_dtype dtype = j->args->op->operands[operand]->type.dtype;
-    tt_cpu_sort_keys(&j->keys[k], dtype,
-                     (const char *)j->args->in[operand] + at * tt_dtype_bytes(dtype), j->inner,
-                     items, j->count);
+    tt_dtype dtype = TT_F32;
+    const void *data = key_data(j, k, line, &dtype);
+    tt_cpu_sort_keys(&j->keys[k], dtype, data, j->inner, items, j->count);
     tt_cpu_sort_item *sorted = tt_cpu_sort_items(items, spare, j->count);
     spare = sorted == items ? spare : items;
     items = sorted;
   }
-  place_line(j, line, items);
+  place_part(j, line, items, 0, j->count);
 }
 
 static void sort_groups(int64_t begin, int64_t end, void *user) {
   const sort_job *j = user;
   for (int64_t group = begin; group < end; group++)
     for (int64_t i = group * j->group; i < (group + 1) * j->group && i < j->lines; i++)
-      sort_line(j, i, j->items + 2 * j->count * group);
+      if (j->narrow)
+        sort_narrow(j, i, (tt_cpu_sort_narrow *)j->items + 2 * j->count * group);
+      else
+        sort_line(j, i, j->items + 2 * j->count * group);
+}
+
+/* ---- few long lines: all threads on each ---- */
+
+enum { LONG = 1 << 15 };
+
+typedef struct place_job {
+  const sort_job *j;
+  int64_t line;
+  const void *items;
+} place_job;
+
+static void place_parts(int64_t begin, int64_t end, void *user) {
+  const place_job *p = user;
+  place_part(p->j, p->line, p->items, begin, end);
+}
+
+static void sort_long(const sort_job *j) {
+  for (int64_t line = 0; line < j->lines; line++) {
+    tt_dtype dtype = TT_F32;
+    const void *data = key_data(j, 0, line, &dtype);
+    tt_cpu_sort_narrow *narrow = (tt_cpu_sort_narrow *)j->items;
+    place_job p = {j, line, NULL};
+    if (j->narrow)
+      p.items = tt_cpu_sort_long_narrow(&j->keys[0], dtype, data, j->inner, narrow,
+                                        narrow + j->count, j->count);
+    else
+      p.items = tt_cpu_sort_long(&j->keys[0], dtype, data, j->inner, j->items, j->items + j->count,
+                                 j->count);
+    tt_cpu_parallel(j->count, 3.0 * j->args->op->results_count, place_parts, &p);
+  }
 }
 
 static int64_t choose_groups(int64_t lines, int64_t *out_group) {
@@ -96,10 +158,18 @@ static tt_error *items_new(const tt_cpu_args *args, int64_t count, tt_cpu_sort_i
 
 static tt_error *sort_keys(const tt_cpu_args *args, sort_job *j) {
   int64_t groups = choose_groups(j->lines, &j->group), count = 0;
+  bool is_long = j->lines < tt_cpu_threads() && j->count >= LONG && j->keys_count == 1;
+  groups = is_long ? 1 : groups;
+  j->narrow =
+      j->keys_count == 1 &&
+      tt_cpu_sort_narrow_takes(args->op->operands[j->keys[0].operand]->type.dtype, j->count);
   if (__builtin_mul_overflow(2 * groups, j->count, &count))
     return tt_cpu_no_scratch(args->op, INT64_MAX);
-  TT_RETURN_IF_ERROR(items_new(args, count, &j->items));
-  tt_cpu_parallel(groups, 30.0 * (double)j->count * (double)j->group, sort_groups, j);
+  TT_RETURN_IF_ERROR(items_new(args, j->narrow ? (count + 1) / 2 : count, &j->items));
+  if (is_long)
+    sort_long(j);
+  else
+    tt_cpu_parallel(groups, 30.0 * (double)j->count * (double)j->group, sort_groups, j);
   return NULL;
 }
 
@@ -134,7 +204,7 @@ static tt_error *merge_places(const comparison *c, const tt_cpu_sort_item *from,
   for (int64_t i = 0; i < count; i++) {
     bool second = a == left;
     if (a < left && b < count)
-      TT_RETURN_IF_ERROR(comes_before(c, from[b].index, from[a].index, &second));
+      TT_RETURN_IF_ERROR(comes_before(c, (int64_t)from[b].index, (int64_t)from[a].index, &second));
     to[i] = second ? from[b++] : from[a++];
   }
   return NULL;
@@ -144,7 +214,7 @@ static tt_error *sort_places(const comparison *c, tt_cpu_sort_item *items, tt_cp
                              tt_cpu_sort_item **out_sorted) {
   int64_t count = c->j->count;
   for (int64_t i = 0; i < count; i++)
-    items[i] = (tt_cpu_sort_item){0, i};
+    items[i] = (tt_cpu_sort_item){0, (uint64_t)i};
   for (int64_t run = 1; run < count; run *= 2) {
     for (int64_t i = 0; i < count; i += 2 * run) {
       int64_t both = count - i < 2 * run ? count - i : 2 * run;
@@ -172,7 +242,7 @@ static tt_error *sort_by_region(const tt_cpu_args *args, const sort_job *j) {
   for (int64_t line = 0; line < j->lines; line++) {
     c.at = line / j->inner * j->count * j->inner + line % j->inner;
     TT_RETURN_IF_ERROR(sort_places(&c, items, items + j->count, &sorted));
-    place_line(j, line, sorted);
+    place_part(j, line, sorted, 0, j->count);
   }
   return NULL;
 }
@@ -229,32 +299,46 @@ static void restore_places(tt_cpu_sort_item *items, int64_t count) {
   }
 }
 
-/* Leaves the k least keys in items[0, k), in the order of their places. */
-static void keep_least(tt_cpu_sort_item *items, int64_t count, int64_t k) {
-  for (int64_t i = k / 2; i-- > 0;)
-    sift_down(items, k, i);
-  for (int64_t i = k; i < count; i++)
-    if (items[i].key < items[0].key) {
-      items[0] = items[i];
-      sift_down(items, k, 0);
-    }
-  restore_places(items, k);
+static void read_items(const top_job *j, const char *line, int64_t first, int64_t count,
+                       tt_cpu_sort_item *items) {
+  tt_cpu_sort_key key = {.descending = true};
+  for (int64_t i = 0; i < count; i++)
+    items[i].index = (uint64_t)(first + i);
+  tt_cpu_sort_keys(&key, j->dtype, line, 1, items, count);
+}
+
+/* Leaves the k least keys in items[0, k), in the order of their places. Chunks stay in L1. */
+static void keep_least(const top_job *j, const char *line, tt_cpu_sort_item *items) {
+  enum { CHUNK = 256 };
+  tt_cpu_sort_item chunk[CHUNK];
+  read_items(j, line, 0, j->k, items);
+  for (int64_t i = j->k / 2; i-- > 0;)
+    sift_down(items, j->k, i);
+  for (int64_t first = j->k; first < j->count; first += CHUNK) {
+    int64_t count = j->count - first < CHUNK ? j->count - first : CHUNK;
+    read_items(j, line, first, count, chunk);
+    for (int64_t i = 0; i < count; i++)
+      if (chunk[i].key < items[0].key) {
+        items[0] = chunk[i];
+        sift_down(items, j->k, 0);
+      }
+  }
+  restore_places(items, j->k);
 }
 
 static void top_line(const top_job *j, int64_t line, tt_cpu_sort_item *items) {
   const tt_cpu_args *args = j->args;
   int64_t count = j->count, bytes = tt_dtype_bytes(j->dtype);
-  tt_cpu_sort_key key = {.descending = true};
   const char *in = (const char *)args->in[0] + line * count * bytes;
-  for (int64_t i = 0; i < count; i++)
-    items[i].index = i;
-  tt_cpu_sort_keys(&key, j->dtype, in, 1, items, count);
   if (j->k <= 128 && j->k < count) {
-    keep_least(items, count, j->k);
+    keep_least(j, in, items);
     count = j->k;
+  } else {
+    read_items(j, in, 0, count, items);
   }
   items = tt_cpu_sort_items(items, items + j->count, count);
-  place_elements((int)bytes, in, (char *)args->out[0] + line * j->k * bytes, 1, items, j->k);
+  place_elements((int)bytes, in, (char *)args->out[0] + line * j->k * bytes, 1, items, false, 0,
+                 j->k);
   for (int64_t i = 0; i < j->k; i++)
     ((int32_t *)args->out[1])[line * j->k + i] = (int32_t)items[i].index;
 }

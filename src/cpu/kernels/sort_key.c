@@ -1,3 +1,4 @@
+#pragma GCC optimize("O3")
 #include "cpu/kernels/sort_key.h"
 
 #include <math.h>
@@ -32,21 +33,6 @@ typedef struct replaced {
   uint64_t zero, nan;
 } replaced;
 
-/* `mask`: the bits but the sign. `infinity`: as bits; what is above is NaN. */
-#define FLOAT_KEYS(T, WIDTH, INFINITY_BITS)                     \
-  for (int64_t i = 0; i < count; i++) {                         \
-    T bits_ = ((const T *)data)[items[i].index * stride];       \
-    T size_ = (T)(bits_ & (((T)1 << (WIDTH - 1)) - 1));         \
-    uint64_t key_ = ordered(bits_, WIDTH);                      \
-    key_ = r.zeros && size_ == 0 ? r.zero : key_;               \
-    key_ = r.nans && size_ > (T)(INFINITY_BITS) ? r.nan : key_; \
-    items[i].key = key_;                                        \
-  }
-
-#define INTEGER_KEYS(T, FLIP)         \
-  for (int64_t i = 0; i < count; i++) \
-    items[i].key = (uint64_t)((const T *)data)[items[i].index * stride] ^ (FLIP);
-
 static void slow_keys(const tt_cpu_sort_key *key, tt_dtype dtype, const void *data, int64_t stride,
                       tt_cpu_sort_item *items, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
@@ -62,116 +48,50 @@ static void slow_keys(const tt_cpu_sort_key *key, tt_dtype dtype, const void *da
   }
 }
 
-void tt_cpu_sort_keys(const tt_cpu_sort_key *key, tt_dtype dtype, const void *data, int64_t stride,
-                      tt_cpu_sort_item *items, int64_t count) {
+static replaced read_replaced(const tt_cpu_sort_key *key, tt_dtype dtype) {
   replaced r = {key->join_zeros, key->join_nans, 0, 0};
   if (tt_dtype_is_float(dtype)) {
     r.zero = float_key(dtype, key->zero);
     r.nan = float_key(dtype, key->nan);
   }
+  return r;
+}
+
+enum { RANKED = 48 }; /* the most items that are all compared with all */
+
+#define NAME(x) x
+#define ITEM tt_cpu_sort_item
+#define KEY uint64_t
+#define KEY_BITS 64
+#include "cpu/kernels/sort_items.inc"
+#undef NAME
+#undef ITEM
+#undef KEY
+#undef KEY_BITS
+
+#define NAME(x) x##_narrow
+#define ITEM tt_cpu_sort_narrow
+#define KEY uint32_t
+#define KEY_BITS 32
+#include "cpu/kernels/sort_items.inc"
+#undef NAME
+#undef ITEM
+#undef KEY
+#undef KEY_BITS
+
+bool tt_cpu_sort_narrow_takes(tt_dtype dtype, int64_t count) {
   switch (dtype) {
     case TT_F32:
-      FLOAT_KEYS(uint32_t, 32, 0x7f800000)
-      break;
-    case TT_F64:
-      FLOAT_KEYS(uint64_t, 64, UINT64_C(0x7ff0000000000000))
-      break;
     case TT_BF16:
-      FLOAT_KEYS(uint16_t, 16, 0x7f80)
-      break;
     case TT_F16:
-      FLOAT_KEYS(uint16_t, 16, 0x7c00)
-      break;
     case TT_S32:
-      INTEGER_KEYS(uint32_t, 0x80000000)
-      break;
     case TT_U32:
-      INTEGER_KEYS(uint32_t, 0)
-      break;
-    case TT_S64:
-      INTEGER_KEYS(uint64_t, UINT64_C(1) << 63)
-      break;
-    case TT_U64:
-      INTEGER_KEYS(uint64_t, 0)
-      break;
+    case TT_S8:
+    case TT_U8:
+      return count <= UINT32_MAX;
     default:
-      slow_keys(key, dtype, data, stride, items, count);
+      return false;
   }
-  if (key->descending)
-    for (int64_t i = 0; i < count; i++)
-      items[i].key = ~items[i].key;
-}
-
-/* ---- sorts ---- */
-
-static void insert_items(tt_cpu_sort_item *items, int64_t count) {
-  for (int64_t i = 1; i < count; i++) {
-    tt_cpu_sort_item item = items[i];
-    int64_t k = i;
-    for (; k > 0 && items[k - 1].key > item.key; k--)
-      items[k] = items[k - 1];
-    items[k] = item;
-  }
-}
-
-static void scatter_digit(const tt_cpu_sort_item *from, tt_cpu_sort_item *to, int64_t count,
-                          int shift, int64_t *places) {
-  for (int64_t i = 0; i < count; i++)
-    to[places[from[i].key >> shift & 0xff]++] = from[i];
-}
-
-/* One pass for each byte of the keys that differs among them. */
-static tt_cpu_sort_item *radix_items(tt_cpu_sort_item *items, tt_cpu_sort_item *spare,
-                                     int64_t count) {
-  uint64_t differs = 0;
-  for (int64_t i = 1; i < count; i++)
-    differs |= items[i].key ^ items[0].key;
-  for (int shift = 0; shift < 64; shift += 8) {
-    int64_t places[256] = {0}, sum = 0;
-    if ((differs >> shift & 0xff) == 0)
-      continue;
-    for (int64_t i = 0; i < count; i++)
-      places[items[i].key >> shift & 0xff]++;
-    for (int k = 0; k < 256; k++) {
-      int64_t here = places[k];
-      places[k] = sum;
-      sum += here;
-    }
-    scatter_digit(items, spare, count, shift, places);
-    tt_cpu_sort_item *swap = items;
-    items = spare;
-    spare = swap;
-  }
-  return items;
-}
-
-static void merge_runs(const tt_cpu_sort_item *from, tt_cpu_sort_item *to, int64_t left,
-                       int64_t count) {
-  int64_t a = 0, b = left;
-  for (int64_t i = 0; i < count; i++)
-    to[i] = b == count || (a < left && from[a].key <= from[b].key) ? from[a++] : from[b++];
-}
-
-/* Runs of 16 by insertion, then merged: for counts where a radix sort's tables do not pay. */
-static tt_cpu_sort_item *merge_items(tt_cpu_sort_item *items, tt_cpu_sort_item *spare,
-                                     int64_t count) {
-  for (int64_t i = 0; i < count; i += 16)
-    insert_items(items + i, count - i < 16 ? count - i : 16);
-  for (int64_t run = 16; run < count; run *= 2) {
-    for (int64_t i = 0; i < count; i += 2 * run) {
-      int64_t both = count - i < 2 * run ? count - i : 2 * run;
-      merge_runs(items + i, spare + i, both < run ? both : run, both);
-    }
-    tt_cpu_sort_item *swap = items;
-    items = spare;
-    spare = swap;
-  }
-  return items;
-}
-
-tt_cpu_sort_item *tt_cpu_sort_items(tt_cpu_sort_item *items, tt_cpu_sort_item *spare,
-                                    int64_t count) {
-  return count < 512 ? merge_items(items, spare, count) : radix_items(items, spare, count);
 }
 
 /* ---- comparators ----
