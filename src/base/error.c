@@ -75,6 +75,8 @@ tt_error *tt_error_wrap_take(tt_error *err, const char *fmt, ...) {
 }
 
 tt_error *tt_error_no_memory(size_t size) {
+  if (size == 0)
+    return tt_error_new(TT_RESOURCE_EXHAUSTED, "out of memory");
   return tt_error_new(TT_RESOURCE_EXHAUSTED, "out of memory: %zu bytes wanted", size);
 }
 

@@ -23,7 +23,7 @@ TT_NODISCARD tt_error *tt_error_new(tt_code code, const char *fmt, ...) TT_PRINT
 TT_NODISCARD tt_error *tt_error_newv(tt_code code, const char *fmt, va_list args);
 /* Puts "`fmt`: " before the message of `err`, which it consumes. NULL stays NULL. */
 TT_NODISCARD tt_error *tt_error_wrap_take(tt_error *err, const char *fmt, ...) TT_PRINTF(2, 3);
-/* The error of a failed allocation of `size` bytes. */
+/* The error of a failed allocation of `size` bytes; 0: not known how many. */
 TT_NODISCARD tt_error *tt_error_no_memory(size_t size);
 /* A copy that lives on its own. NULL stays NULL. */
 TT_NODISCARD tt_error *tt_error_copy(const tt_error *err);

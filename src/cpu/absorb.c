@@ -7,8 +7,6 @@
 
 enum { CHAIN_MAX = 8 };
 
-static tt_error *no_memory(void) { return tt_error_no_memory(0); }
-
 /* ---- views ---- */
 
 static void apply_transpose(const tt_hlo_op *op, tt_cpu_strided *view) {
@@ -126,7 +124,7 @@ tt_error *tt_cpu_absorb_view(tt_cpu_maker *m, const tt_hlo_value *operand, tt_cp
   out->strides =
       tt_arena_copy(&m->plan->arena, strides, (size_t)operand->type.rank * sizeof *strides);
   if (out->strides == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   *out_base = base;
   return NULL;
 }

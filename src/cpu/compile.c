@@ -7,15 +7,13 @@
 #include "cpu/kernels.h"
 #include "cpu/view.h"
 
-static tt_error *no_memory(void) { return tt_error_no_memory(0); }
-
 static tt_error *add_value(tt_cpu_maker *m, tt_cpu_value_kind kind, tt_cpu_block *block,
                            uint32_t *out_number) {
   if (m->values_count == m->values_capacity) {
     size_t capacity = m->values_capacity == 0 ? 32 : 2 * m->values_capacity;
     tt_cpu_value *values = tt_arena_array(&m->scratch, capacity, sizeof *values);
     if (values == NULL || capacity > UINT32_MAX / 2)
-      return no_memory();
+      return tt_error_no_memory(0);
     if (m->values_count > 0)
       memcpy(values, m->values, m->values_count * sizeof *values);
     m->values = values;
@@ -69,7 +67,7 @@ tt_error *tt_cpu_new_step(tt_cpu_maker *m, tt_cpu_block *block, const tt_hlo_op 
                           tt_cpu_step **out_step) {
   tt_cpu_step *step = tt_arena_alloc(&m->plan->arena, sizeof *step);
   if (step == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   step->op = op;
   step->block = block;
   tt_cpu_append_step(block, step);
@@ -87,7 +85,7 @@ tt_error *tt_cpu_size_step(tt_cpu_maker *m, tt_cpu_step *step, uint32_t ins, uin
   step->refs = tt_arena_array(&m->plan->arena, count, sizeof *step->refs);
   step->pointers = m->body->pointers;
   m->body->pointers += (uint32_t)count;
-  return step->values == NULL || step->refs == NULL ? no_memory() : NULL;
+  return step->values == NULL || step->refs == NULL ? tt_error_no_memory(0) : NULL;
 }
 
 /* ---- uses ---- */
@@ -138,7 +136,7 @@ static tt_error *dense_root(tt_cpu_maker *m, tt_cpu_block *block, uint32_t numbe
   tt_cpu_tile_in *in = tt_arena_alloc(&m->plan->arena, sizeof *in);
   tt_cpu_tile_out *out = tt_arena_alloc(&m->plan->arena, sizeof *out);
   if (in == NULL || out == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   *in = (tt_cpu_tile_in){.inner = from.inner, .period = from.period, .bytes = from.element};
   out->bytes = from.element;
   tt_cpu_value_at(m, number)->dense = made;
@@ -233,7 +231,7 @@ static tt_error *open_block(tt_cpu_maker *m, tt_cpu_block *block, const tt_hlo_r
   block->returns_count = end->operands_count;
   block->returns = tt_arena_array(&m->plan->arena, end->operands_count, sizeof *block->returns);
   if (block->returns == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   block->args_value = (uint32_t)m->values_count;
   for (uint32_t i = 0; i < region->args_count; i++) {
     TT_RETURN_IF_ERROR(tt_cpu_add_typed(m, &region->args[i], TT_CPU_VALUE_ARG, block));
@@ -247,7 +245,7 @@ static tt_error *open_block(tt_cpu_maker *m, tt_cpu_block *block, const tt_hlo_r
 static tt_error *compile_regions(tt_cpu_maker *m, const tt_hlo_op *op, tt_cpu_step *step) {
   step->blocks = tt_arena_array(&m->plan->arena, op->regions_count, sizeof *step->blocks);
   if (step->blocks == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   for (uint32_t i = 0; i < op->regions_count; i++) {
     tt_cpu_block *block = &step->blocks[i];
     block->owner = step;
@@ -315,10 +313,10 @@ static tt_error *compile_operands(tt_cpu_maker *m, const tt_hlo_op *op, tt_cpu_b
   if ((tt_cpu_kernels[op->code].traits & TT_CPU_STRIDED) != 0) {
     absorbed = tt_arena_alloc(&m->plan->arena, sizeof *absorbed);
     if (absorbed == NULL)
-      return no_memory();
+      return tt_error_no_memory(0);
   }
   if (roots == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   for (uint32_t i = 0; i < op->operands_count; i++)
     TT_RETURN_IF_ERROR(compile_operand(m, op, i, block, absorbed, &roots[i]));
   *out_roots = roots;

@@ -3,8 +3,6 @@
 
 #include "cpu/compile.h"
 
-static tt_error *no_memory(void) { return tt_error_no_memory(0); }
-
 bool tt_cpu_is_elementwise(const tt_hlo_op *op) {
   return (tt_hlo_ops[op->code].traits & TT_HLO_ELEMENTWISE) != 0 || op->code == TT_HLO_SELECT;
 }
@@ -110,7 +108,7 @@ static tt_error *new_group(tt_cpu_maker *m, const tt_hlo_op *op, tt_cpu_block *b
   TT_RETURN_IF_ERROR(tt_cpu_new_step(m, block, op, out_step));
   tt_cpu_group *group = tt_arena_alloc(&m->scratch, sizeof *group);
   if (group == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   group->open = true;
   group->count = count;
   (*out_step)->group = group;
@@ -328,7 +326,7 @@ static tt_error *finish_tile(tt_cpu_maker *m, const group_build *g) {
   tt_cpu_tile_in *in = tt_arena_array(arena, g->ins, sizeof *in);
   tt_cpu_tile_out *out = tt_arena_copy(arena, g->out, g->outs * sizeof *out);
   if (in == NULL || out == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   memcpy(in, g->in, g->ins * sizeof *in);
   g->step->kernel = tt_cpu_kernel_tile;
   return tt_cpu_tile_make(arena, &m->plan->codes, g->ops, g->ops_count, g->step->group->count, in,

@@ -29,19 +29,18 @@ static struct {
   tt_cpu_routine_call calls[KINDS][TT_CPU_ROUTINE_COUNT];
 } library = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Of the dtypes that LAPACK has, as its names have them. */
+static const char letters[TT_DTYPE_COUNT] = {
+    [TT_F32] = 's', [TT_F64] = 'd', [TT_C64] = 'c', [TT_C128] = 'z'};
+static const tt_dtype kinds[KINDS] = {TT_F32, TT_F64, TT_C64, TT_C128};
+
+char tt_cpu_routine_letter(tt_dtype dtype) { return letters[dtype]; }
+
 static int kind_of(tt_dtype dtype) {
-  switch (dtype) {
-    case TT_F32:
-      return 0;
-    case TT_F64:
-      return 1;
-    case TT_C64:
-      return 2;
-    case TT_C128:
-      return 3;
-    default:
-      return -1;
-  }
+  for (int kind = 0; kind < KINDS; kind++)
+    if (kinds[kind] == dtype)
+      return kind;
+  return -1;
 }
 
 /* `name` has a `?` for the dtype's letter. */
@@ -56,7 +55,7 @@ static void *find_routine(void *handle, const char *prefix, const char *name, ch
 static bool find_routines(void *handle, const char *prefix) {
   for (int kind = 0; kind < KINDS; kind++)
     for (int i = 0; i < TT_CPU_ROUTINE_COUNT; i++) {
-      void *address = find_routine(handle, prefix, names[kind / 2][i], "sdcz"[kind]);
+      void *address = find_routine(handle, prefix, names[kind / 2][i], letters[kinds[kind]]);
       library.calls[kind][i].address = address;
       if (address == NULL && i != TT_CPU_TRSM) {
         memset(library.calls, 0, sizeof library.calls);

@@ -72,6 +72,8 @@ enum { TT_CPU_NO_TRANS = 111, TT_CPU_TRANS = 112, TT_CPU_CONJ_TRANS = 113 };
 enum { TT_CPU_UPPER = 121, TT_CPU_LOWER = 122, TT_CPU_NON_UNIT = 131, TT_CPU_UNIT = 132 };
 enum { TT_CPU_LEFT = 141, TT_CPU_RIGHT = 142 };
 
+/* The letter that LAPACK's names have for a dtype; '\0': none. */
+char tt_cpu_routine_letter(tt_dtype dtype);
 /* The routine for f32, f64, c64 or c128; its address is NULL for other dtypes and without a
  * library. Thread-safe. */
 tt_cpu_routine_call tt_cpu_routine_get(tt_cpu_routine routine, tt_dtype dtype);

@@ -9,6 +9,7 @@
 
 #include "cpu/foreign.h"
 #include "cpu/kernels.h"
+#include "cpu/library.h"
 
 static tt_error *run_copy(const tt_cpu_args *args) {
   int64_t bytes = tt_cpu_bytes(&args->op->results[0].type);
@@ -43,21 +44,6 @@ static const tt_hlo_type *first_type(const tt_hlo_op *op) {
   return op->operands_count == 0 || op->operands[0]->type.token ? NULL : &op->operands[0]->type;
 }
 
-static char letter_of(tt_dtype dtype) {
-  switch (dtype) {
-    case TT_F32:
-      return 's';
-    case TT_F64:
-      return 'd';
-    case TT_C64:
-      return 'c';
-    case TT_C128:
-      return 'z';
-    default:
-      return '\0';
-  }
-}
-
 /* `name` is the target's, or lapack_ + the dtype's letter + it + _ffi. */
 static bool is_named(const tt_cpu_target *target, const char *name, tt_dtype dtype) {
   static const char prefix[] = "lapack_", ending[] = "_ffi";
@@ -66,7 +52,7 @@ static bool is_named(const tt_cpu_target *target, const char *name, tt_dtype dty
     return !islower((unsigned char)name[0]) || strstr(name, ending) != NULL ||
            target->run_all == run_copy;
   return strncmp(name, prefix, sizeof prefix - 1) == 0 && name[7] != '\0' &&
-         name[7] == letter_of(dtype) && strncmp(name + 8, target->name, size) == 0 &&
+         name[7] == tt_cpu_routine_letter(dtype) && strncmp(name + 8, target->name, size) == 0 &&
          strcmp(name + 8 + size, ending) == 0;
 }
 

@@ -24,8 +24,6 @@ typedef struct maker {
   int64_t full; /* bytes in a row that a block has in scratch or reads and writes */
 } maker;
 
-static tt_error *no_memory(void) { return tt_error_no_memory(0); }
-
 static bool is_reduce(const tt_cpu_rows_op *op) { return op->op->code == TT_HLO_REDUCE; }
 static uint32_t operands_count(const tt_cpu_rows_op *op) {
   return is_reduce(op) ? 1 : op->op->operands_count;
@@ -256,7 +254,7 @@ static tt_error *aim_code(const maker *m, const tile_build *t, tt_cpu_code *code
   int64_t *steps = tt_arena_array(m->arena, t->ins + t->outs + t->folds_count, sizeof *steps);
   uint16_t *slots = tt_arena_array(m->arena, t->ins + t->outs + t->folds_count, sizeof *slots);
   if (steps == NULL || slots == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   for (uint32_t i = 0; i < t->ins; i++) {
     steps[count] = row_step(m, &t->in[i]);
     slots[count++] = t->in_slots[i];
@@ -290,7 +288,7 @@ static tt_error *make_tile(maker *m, uint32_t number, bool each, tt_cpu_rows_pha
   tt_cpu_tile_out *out = tt_arena_array(m->arena, t.outs, sizeof *out);
   phase->slots = tt_arena_array(m->arena, t.ins + t.outs, sizeof *phase->slots);
   if (in == NULL || out == NULL || phase->slots == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   memcpy(in, t.in, t.ins * sizeof *in);
   memcpy(out, t.out, t.outs * sizeof *out);
   memcpy(phase->slots, t.in_slots, t.ins * sizeof *phase->slots);
@@ -326,7 +324,7 @@ static tt_error *make_reduce(maker *m, uint32_t i, tt_cpu_rows_phase *phase) {
   phase->reducer = tt_cpu_reducer_of(op->op);
   phase->slots = tt_arena_array(m->arena, 2, sizeof *phase->slots);
   if (phase->slots == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   phase->slots[0] = (uint16_t)(made < 0 ? -1 - made : m->slots[made]);
   phase->slots[1] = (uint16_t)m->slots[i];
   memcpy(phase->init, op->init, (size_t)phase->bytes);
@@ -370,13 +368,13 @@ tt_error *tt_cpu_rows_make(tt_arena *arena, tt_cpu_code **codes, int64_t rows, i
       .arena = arena, .codes = codes, .rows = r, .ops = ops, .in = in, .ops_count = ops_count};
   *out_rows = r;
   if (r == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   *r = (tt_cpu_rows){.rows = rows, .row = row, .ins = ins, .outs = outs};
   number_phases(&m, find_levels(&m));
   r->slots = tt_arena_array(arena, ins + ops_count, sizeof *r->slots);
   r->phases = tt_arena_array(arena, r->phases_count, sizeof *r->phases);
   if (r->slots == NULL || r->phases == NULL)
-    return no_memory();
+    return tt_error_no_memory(0);
   give_slots(&m);
   choose_block(&m);
   return make_phases(&m);
