@@ -221,8 +221,7 @@ tt_error *tt_hlo_bc_module(tt_hlo_bc *r) {
   if (body.at != NULL)
     TT_RETURN_IF_ERROR(tt_hlo_bc_end(r, &body, "the module"));
   if (r->sharded_at != NULL && !r->manual)
-    return tt_hlo_bc_fail(r, r->sharded_at, TT_UNIMPLEMENTED,
-                          "a sharding that asks for a partition of the program");
+    return tt_hlo_bc_fail(r, r->sharded_at, TT_UNIMPLEMENTED, TT_HLO_WANTS_PARTITIONER);
   return tt_hlo_bc_end(r, &s, "the IR section");
 }
 

@@ -168,4 +168,9 @@ void tt_hlo_print_dense(tt_bytes *text, const tt_hlo_type *type, const tt_hlo_at
  * in every locale. */
 void tt_hlo_print_float(tt_bytes *text, double value, bool single);
 
+/* What both readers say of a program whose shardings ask for more than sdy.manual_computation. */
+#define TT_HLO_WANTS_PARTITIONER                                                         \
+  "a sharding that asks for a partition of the program, which is not implemented: keep " \
+  "the arrays on one device, or write the parts (sdy.manual_computation, jax.shard_map)"
+
 #endif /* TT_HLO_INTERNAL_H */

@@ -292,8 +292,7 @@ static tt_error *check_whole(tt_hlo_parser *p) {
   if (first->next != NULL && strcmp(first->name, "main") != 0)
     return tt_hlo_parse_expected(p, "a function @main");
   if (p->sharded_at != NULL && p->module->num_partitions > 1 && (p->gspmd || !p->manual))
-    return tt_hlo_parse_fail(p, p->sharded_at, TT_UNIMPLEMENTED,
-                             "a sharding that asks for a partition of the program");
+    return tt_hlo_parse_fail(p, p->sharded_at, TT_UNIMPLEMENTED, TT_HLO_WANTS_PARTITIONER);
   return p->later.failed ? tt_hlo_parse_no_memory(p) : NULL;
 }
 
