@@ -59,13 +59,18 @@ $(VENV)/.tt-demo: $(VENV)/.tt-package
 demo: package $(VENV)/.tt-demo
 	$(PY) examples/demo.py
 
+# Tests run in as many processes as there are cores, at most 8. The CPU's side of their comparisons takes one thread:
+# several processes with several of PyTorch's threads each wait for one another.
+JOBS ?= $(shell cores=$$(nproc); echo $$((cores < 8 ? cores : 8)))
+PYTEST = OMP_NUM_THREADS=1 $(PY) -m pytest -n $(JOBS) --dist worksteal
+
 # All suites run, whatever the first says; pytest's closing line comes last. The Python tests run on our own plugin, and
 # before that on XLA's: differences between the two are faults.
 test: build
 	@status=0; \
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error || status=1; \
-	TORCH_TPU_PLUGIN=xla_cpu $(PY) -m pytest tests/py || status=1; \
-	$(PY) -m pytest tests/py || status=1; \
+	TORCH_TPU_PLUGIN=xla_cpu $(PYTEST) tests/py || status=1; \
+	$(PYTEST) tests/py || status=1; \
 	exit $$status
 
 check: build
