@@ -31,6 +31,10 @@ bool tt_cpu_sharding_divides(const tt_cpu_sharding *sharding);
 /* In XLA's words: `{devices=[2,1]0,1}`. */
 void tt_cpu_sharding_print(const tt_cpu_sharding *sharding, tt_bytes *out_text);
 
+/* Groups of collectives that are axes of a mesh become lists of devices. The module must be
+ * verified. */
+TT_NODISCARD tt_error *tt_cpu_groups_resolve(tt_hlo_module *module);
+
 /* Rewrites a module that divides its values among several devices by hand (sdy.manual_computation)
  * to what each device runs: @main takes and returns the parts that a device has, the bodies of
  * manual computations stand where those were, and what lies between them works on whole values, on

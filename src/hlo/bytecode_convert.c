@@ -106,9 +106,12 @@ static tt_error *convert_matrix(const item *p) {
   tt_hlo_list list = {0};
   int64_t columns = 0;
   TT_RETURN_IF_ERROR(tt_hlo_bc_open(p->r, p->raw, &head));
-  if (head.dialect == TT_HLO_BC_VHLO && head.code == TT_HLO_VHLO_MESH_AXES)
-    return tt_hlo_bc_fail(p->r, p->made->at, TT_UNIMPLEMENTED, "%s: %s as axes of a mesh",
-                          p->made->info->name, p->property->name);
+  if (head.dialect == TT_HLO_BC_VHLO && head.code == TT_HLO_VHLO_MESH_GROUPS) {
+    const char *text = NULL;
+    TT_RETURN_IF_ERROR(tt_hlo_bc_attr_text(p->r, p->raw, &text));
+    add(p, TT_HLO_ATTR_TEXT)->text = text;
+    return NULL;
+  }
   TT_RETURN_IF_ERROR(tt_hlo_bc_list(p->r, p->raw, p->property->name, &list, &columns));
   tt_hlo_attr *attr = add(p, TT_HLO_ATTR_MATRIX);
   attr->i64s = list;

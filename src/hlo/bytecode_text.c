@@ -197,6 +197,79 @@ static tt_error *write_bool(writer *w, uint32_t attr) {
   return NULL;
 }
 
+/* ---- groups of devices as axes of a mesh ---- */
+
+/* `name = value` */
+static tt_error *write_field(writer *w, tt_hlo_bc_span *s, const char *name) {
+  uint32_t value = 0;
+  TT_RETURN_IF_ERROR(tt_hlo_bc_attr_index(w->r, s, &value));
+  tt_bytes_printf(w->text, "%s = ", name);
+  return write_attr(w, value);
+}
+
+static tt_error *write_sub_axis(writer *w, tt_hlo_bc_span s) {
+  int64_t before = 0, size = 0;
+  TT_RETURN_IF_ERROR(tt_hlo_bc_signed(w->r, &s, &before));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_signed(w->r, &s, &size));
+  tt_bytes_printf(w->text, "(%lld)%lld", (long long)before, (long long)size);
+  return NULL;
+}
+
+static tt_error *write_axis(writer *w, tt_hlo_bc_span s) {
+  uint64_t is_part = 0;
+  tt_bytes_text(w->text, "#stablehlo.axis_ref<");
+  TT_RETURN_IF_ERROR(write_field(w, &s, "name"));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_varint(w->r, &s, &is_part));
+  if (is_part != 0)
+    TT_RETURN_IF_ERROR(write_field(w, &s, ", sub_axis_info"));
+  tt_bytes_char(w->text, '>');
+  return NULL;
+}
+
+static tt_error *write_mesh_axis(writer *w, tt_hlo_bc_span s) {
+  int64_t size = 0;
+  tt_bytes_text(w->text, "#stablehlo.mesh_axis<");
+  TT_RETURN_IF_ERROR(write_field(w, &s, "name"));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_signed(w->r, &s, &size));
+  tt_bytes_printf(w->text, ", size = %lld>", (long long)size);
+  return NULL;
+}
+
+static tt_error *write_mesh(writer *w, tt_hlo_bc_span s) {
+  uint64_t ids = 0;
+  bool has_ids = false;
+  tt_bytes_text(w->text, "#stablehlo.mesh<");
+  TT_RETURN_IF_ERROR(write_field(w, &s, "axes"));
+  const uint8_t *at = s.at;
+  TT_RETURN_IF_ERROR(tt_hlo_bc_flagged(w->r, &s, &ids, &has_ids));
+  if (has_ids) {
+    TT_RETURN_IF_ERROR(tt_hlo_bc_check_index(w->r, at, "attribute", w->r->attrs_count, ids));
+    tt_bytes_text(w->text, ", device_ids = ");
+    TT_RETURN_IF_ERROR(write_attr(w, (uint32_t)ids));
+  }
+  tt_bytes_char(w->text, '>');
+  return NULL;
+}
+
+/* The mesh by its name, or itself. */
+static tt_error *write_mesh_groups(writer *w, tt_hlo_bc_span s) {
+  uint32_t mesh = 0;
+  tt_hlo_bc_head head;
+  const char *name = NULL;
+  TT_RETURN_IF_ERROR(tt_hlo_bc_attr_index(w->r, &s, &mesh));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_open(w->r, mesh, &head));
+  tt_bytes_text(w->text, "#stablehlo.replica_group_mesh_axes<mesh = ");
+  if (head.dialect == TT_HLO_BC_VHLO && head.code == TT_HLO_VHLO_MESH) {
+    TT_RETURN_IF_ERROR(write_attr(w, mesh));
+  } else {
+    TT_RETURN_IF_ERROR(tt_hlo_bc_text(w->r, mesh, "a mesh", &name));
+    tt_hlo_print_symbol(w->text, name);
+  }
+  TT_RETURN_IF_ERROR(write_field(w, &s, ", axes"));
+  tt_bytes_char(w->text, '>');
+  return NULL;
+}
+
 static tt_error *write_vhlo(writer *w, uint32_t attr, const tt_hlo_bc_head *head) {
   switch (head->code) {
     case TT_HLO_VHLO_ARRAY:
@@ -219,6 +292,16 @@ static tt_error *write_vhlo(writer *w, uint32_t attr, const tt_hlo_bc_head *head
       return write_alias(w, head);
     case TT_HLO_VHLO_PRECISION:
       return write_precision(w, head);
+    case TT_HLO_VHLO_SUB_AXIS:
+      return write_sub_axis(w, head->fields);
+    case TT_HLO_VHLO_AXIS:
+      return write_axis(w, head->fields);
+    case TT_HLO_VHLO_MESH_GROUPS:
+      return write_mesh_groups(w, head->fields);
+    case TT_HLO_VHLO_MESH_AXIS:
+      return write_mesh_axis(w, head->fields);
+    case TT_HLO_VHLO_MESH:
+      return write_mesh(w, head->fields);
     default:
       return tt_hlo_bc_fail(w->r, head->at, TT_UNIMPLEMENTED, "attribute of kind %u as text",
                             head->code);

@@ -3,6 +3,7 @@
 #include "hlo/hlo_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_i64(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -34,6 +35,12 @@ static bool spans_partitions(const tt_hlo_op *op, const tt_hlo_attr *channel, bo
   return by_both && channel != NULL && channel->i64 > 0 && !global;
 }
 
+bool tt_hlo_groups_are_axes(const tt_hlo_attr *groups) {
+  static const char name[] = "#stablehlo.replica_group_mesh_axes<";
+  return groups != NULL && groups->kind == TT_HLO_ATTR_TEXT && groups->text != NULL &&
+         strncmp(groups->text, name, sizeof name - 1) == 0;
+}
+
 /* `*out_size` is the number of devices in a group; DYNAMIC when the program does not say. */
 static tt_error *check_groups(tt_arena *arena, const tt_hlo_op *op, int64_t *out_size) {
   const tt_hlo_attr *groups = NULL, *channel = NULL;
@@ -43,6 +50,8 @@ static tt_error *check_groups(tt_arena *arena, const tt_hlo_op *op, int64_t *out
   TT_RETURN_IF_ERROR(tt_hlo_want_bool(op, TT_HLO_USE_GLOBAL_DEVICE_IDS, false, &global));
   TT_HLO_CHECK(!global || (channel != NULL && channel->i64 > 0),
                "use_global_device_ids wants a channel above 0");
+  if (tt_hlo_groups_are_axes(tt_hlo_op_attr(op, TT_HLO_REPLICA_GROUPS)))
+    return NULL;
   TT_RETURN_IF_ERROR(tt_hlo_need_attr(op, TT_HLO_REPLICA_GROUPS, TT_HLO_ATTR_MATRIX, &groups));
   if (groups->i64s.count == 0)
     return NULL;

@@ -268,6 +268,8 @@ TT_NODISCARD tt_error *tt_hlo_type_check(const tt_hlo_type *type);
 const tt_hlo_func *tt_hlo_func_find(const tt_hlo_module *module, const char *name);
 /* NULL when the op does not have it. */
 const tt_hlo_attr *tt_hlo_op_attr(const tt_hlo_op *op, tt_hlo_attr_name name);
+/* Are these replica_groups axes of a mesh, as text? `groups` may be NULL. */
+bool tt_hlo_groups_are_axes(const tt_hlo_attr *groups);
 bool tt_hlo_type_equal(const tt_hlo_type *a, const tt_hlo_type *b);
 /* Equal, or compatible where one of two dims is dynamic. */
 bool tt_hlo_type_compatible(const tt_hlo_type *a, const tt_hlo_type *b);

@@ -171,21 +171,26 @@ static void print_ops(printer *p, tt_hlo_region *region, const char *terminator)
   p->indent--;
 }
 
-static bool has_manual(const tt_hlo_region *region) {
+static bool is_manual(const tt_hlo_op *op) { return op->code == TT_HLO_SDY_MANUAL_COMPUTATION; }
+
+static bool names_mesh(const tt_hlo_op *op) {
+  return is_manual(op) || tt_hlo_groups_are_axes(tt_hlo_op_attr(op, TT_HLO_REPLICA_GROUPS));
+}
+
+static bool region_has(const tt_hlo_region *region, bool (*is)(const tt_hlo_op *op)) {
   for (const tt_hlo_op *op = region->first; op != NULL; op = op->next) {
-    if (op->code == TT_HLO_SDY_MANUAL_COMPUTATION)
+    if (is(op))
       return true;
     for (uint32_t i = 0; i < op->regions_count; i++)
-      if (has_manual(op->regions[i]))
+      if (region_has(op->regions[i], is))
         return true;
   }
   return false;
 }
 
-/* Shardings mean something only where the program divides its values itself. */
-static bool is_manual(const tt_hlo_module *module) {
+static bool module_has(const tt_hlo_module *module, bool (*is)(const tt_hlo_op *op)) {
   for (const tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
-    if (func->body != NULL && has_manual(func->body))
+    if (func->body != NULL && region_has(func->body, is))
       return true;
   return false;
 }
@@ -268,8 +273,9 @@ tt_error *tt_hlo_module_print(tt_hlo_module *module, tt_bytes *out_text) {
   if (module->divided != NULL)
     tt_bytes_printf(out_text, ", %s", module->divided);
   tt_bytes_text(out_text, "} {");
-  bool manual = is_manual(module);
-  for (const tt_hlo_mesh *mesh = module->meshes; manual && mesh != NULL; mesh = mesh->next) {
+  /* Shardings mean something only where the program divides its values itself. */
+  bool manual = module_has(module, is_manual), meshes = manual || module_has(module, names_mesh);
+  for (const tt_hlo_mesh *mesh = module->meshes; meshes && mesh != NULL; mesh = mesh->next) {
     tt_bytes_text(out_text, "\n  sdy.mesh ");
     tt_hlo_print_symbol(out_text, mesh->name);
     tt_bytes_printf(out_text, " = %s", mesh->text);

@@ -29,6 +29,7 @@ tt_error *tt_cpu_program_read(const char *code, size_t size, const tt_cpu_option
   *out_module = NULL;
   TT_TRY(read_program(code, size, &module));
   TT_TRY(tt_hlo_module_verify(module));
+  TT_TRY(tt_cpu_groups_resolve(module));
   if (options->partitions > 1 || module->meshes != NULL) {
     TT_TRY(tt_cpu_partition_module(module, options->replicas, options->partitions,
                                    options->may_divide, options->may_divide_count));

@@ -50,6 +50,7 @@ static tt_error *make_plan(const fleet *f, tt_cpu_plan **out_plan) {
   tt_hlo_module *module = NULL;
   TT_TRY(tt_hlo_parse(f->text, strlen(f->text), &module));
   TT_TRY(tt_hlo_module_verify(module));
+  TT_TRY(tt_cpu_groups_resolve(module));
   TT_TRY(tt_cpu_partition_module(module, f->replicas, f->partitions, NULL, 0));
   TT_TRY(tt_hlo_module_verify(module));
   TT_TRY(tt_cpu_groups_check(module, f->replicas, f->partitions));

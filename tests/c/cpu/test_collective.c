@@ -20,6 +20,15 @@
   ">\n}\n"
 #define CHANNEL(n) "channel_handle = #stablehlo.channel_handle<handle = " #n ", type = 1>"
 #define GROUPS(list, type) "replica_groups = dense<" list "> : tensor<" type "xi64>"
+#define MESH "sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n"
+#define MESH_GROUPS(mesh, axes) \
+  "replica_groups = #stablehlo.replica_group_mesh_axes<mesh = " mesh ", axes = [" axes "]>"
+#define AXIS(name) "#stablehlo.axis_ref<name = \"" name "\">"
+#define MESH_AXIS(name) "#stablehlo.mesh_axis<name = \"" name "\", size = 2>"
+#define AXES_REDUCE(mesh, groups)                                \
+  mesh MAIN("2xf32", "2xf32",                                    \
+            "%0 = \"stablehlo.all_reduce\"(%x) " SUM " {" groups \
+            "} : (tensor<2xf32>) -> tensor<2xf32>")
 #define GLOBAL "use_global_device_ids"
 
 /* Element i of device d is 100 d + i at first. */
@@ -65,6 +74,35 @@ static const row rows[] = {
           " {" GROUPS("[[0, 2], [1, -1]]", "2x2") "} : (tensor<2xf32>) -> tensor<2xf32>"),
      2,
      {{200, 202}, {100, 101}, {200, 202}}},
+    {"all_reduce along an axis of a mesh",
+     4,
+     1,
+     AXES_REDUCE(MESH, MESH_GROUPS("@mesh", AXIS("x"))),
+     2,
+     {{200, 202}, {400, 402}, {200, 202}, {400, 402}}},
+    {"all_reduce along a part of an axis",
+     4,
+     1,
+     AXES_REDUCE("sdy.mesh @mesh = <[\"x\"=4]>\n",
+                 MESH_GROUPS("@mesh", "#stablehlo.axis_ref<name = \"x\", sub_axis_info = (2)2>")),
+     2,
+     {{100, 102}, {100, 102}, {500, 502}, {500, 502}}},
+    {"all_reduce of one device",
+     1,
+     1,
+     AXES_REDUCE("sdy.mesh @mesh = <[], device_ids=[0]>\n", MESH_GROUPS("@mesh", "")),
+     2,
+     {{0, 1}}},
+    {"all_gather along all axes in another order, devices too",
+     4,
+     1,
+     MAIN("1xf32", "4xf32",
+          "%0 = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, " MESH_GROUPS(
+              "#stablehlo.mesh<axes = [" MESH_AXIS("x") ", " MESH_AXIS(
+                  "y") "], device_ids = dense<[3, 2, 1, 0]> : tensor<4xi64>>",
+              AXIS("y") ", " AXIS("x")) "} : (tensor<1xf32>) -> tensor<4xf32>"),
+     4,
+     {{300, 100, 200, 0}, {300, 100, 200, 0}, {300, 100, 200, 0}, {300, 100, 200, 0}}},
     {"all_gather",
      2,
      1,
@@ -190,6 +228,35 @@ TEST_WITHOUT_TORTURE(cpu_collective, groups_are_checked) {
              "> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>\n"
              "return %0 : tensor<2xf32>\n}\n");
     fleet f = {.text = text, .replicas = bad[i].replicas, .partitions = bad[i].partitions};
+    EXPECT_ERR(fleet_run(&f), TT_INVALID_ARGUMENT, bad[i].part);
+    fleet_free(&f);
+  }
+}
+
+TEST_WITHOUT_TORTURE(cpu_collective, axes_are_checked) {
+  static const struct {
+    const char *text, *part;
+  } bad[] = {
+      {AXES_REDUCE(MESH, MESH_GROUPS("@other", AXIS("x"))), "no mesh is named @other"},
+      {AXES_REDUCE(MESH, MESH_GROUPS("@mesh", AXIS("z"))), "the mesh has no axis \"z\""},
+      {AXES_REDUCE(MESH, MESH_GROUPS("@mesh", AXIS("x") ", " AXIS("x"))), "is used twice"},
+      {AXES_REDUCE(MESH, MESH_GROUPS("@mesh", "1")), "expected #stablehlo.axis_ref<"},
+      {AXES_REDUCE("sdy.mesh @mesh = <[\"x\"=4]>\n",
+                   MESH_GROUPS("@mesh", "#stablehlo.axis_ref<name = \"x\", sub_axis_info = (1)3>")),
+       "(1)3 is no part of an axis of 4"},
+      {AXES_REDUCE("sdy.mesh @mesh = <[\"x\"=8]>\n", MESH_GROUPS("@mesh", AXIS("x"))),
+       "names device 4 of 4"},
+      {AXES_REDUCE("", MESH_GROUPS("#stablehlo.mesh<axes = [" MESH_AXIS(
+                                       "x") "], device_ids = dense<\"0x00\"> : tensor<2xi64>>",
+                                   AXIS("x"))),
+       "expected 16 hex digits"},
+      {AXES_REDUCE("", MESH_GROUPS("#stablehlo.mesh<axes = [" MESH_AXIS(
+                                       "x") "], device_ids = dense<1> : tensor<2xi64>>",
+                                   AXIS("x"))),
+       "expected a number"},
+  };
+  for (size_t i = 0; i < TT_COUNT(bad); i++) {
+    fleet f = {.text = bad[i].text, .replicas = 4, .partitions = 1};
     EXPECT_ERR(fleet_run(&f), TT_INVALID_ARGUMENT, bad[i].part);
     fleet_free(&f);
   }

@@ -320,6 +320,30 @@ TEST(hlo_bytecode, layouts_that_are_not_the_default) {
 /* As jax.shard_map writes it. */
 TEST(hlo_bytecode, manual_computations) { CHECK_PRINT("manual_1_17_0", MANUAL_MODULE); }
 
+#define GROUPS_MODULE                                                                              \
+  "module @groups attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {\n"     \
+  "  sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n"                                                      \
+  "  func.func public @main(%arg0: tensor<2xf32>) -> (tensor<4xf32>) {\n"                          \
+  "    %0 = \"stablehlo.all_reduce\"(%arg0) ({\n"                                                  \
+  "    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):\n"                                            \
+  "      %1 = \"stablehlo.add\"(%arg1, %arg2) : (tensor<f32>, tensor<f32>) -> (tensor<f32>) "      \
+  "loc(\"-:6:12\")\n"                                                                              \
+  "      \"stablehlo.return\"(%1) : (tensor<f32>) -> () loc(\"-:7:7\")\n"                          \
+  "    }) {replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = "              \
+  "[#stablehlo.axis_ref<name = \"x\", sub_axis_info = (1)2>]>} : (tensor<2xf32>) -> "              \
+  "(tensor<2xf32>) loc(\"-:4:10\")\n"                                                              \
+  "    %2 = \"stablehlo.all_gather\"(%0) {all_gather_dim = 0 : i64, replica_groups = "             \
+  "#stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = " \
+  "\"x\", size = 2>, #stablehlo.mesh_axis<name = \"y\", size = 2>], device_ids = dense<[3, 2, 1, " \
+  "0]> : tensor<4xi64>>, axes = [#stablehlo.axis_ref<name = \"y\">]>} : (tensor<2xf32>) -> "       \
+  "(tensor<4xf32>) loc(\"-:9:10\")\n"                                                              \
+  "    \"func.return\"(%2) : (tensor<4xf32>) -> () loc(\"-:10:5\")\n"                              \
+  "  }\n"                                                                                          \
+  "}\n"
+
+/* Groups of devices as axes of a mesh, which is named or stands there itself. */
+TEST(hlo_bytecode, groups_as_axes) { CHECK_PRINT("mesh_groups_1_17_0", GROUPS_MODULE); }
+
 /* find_op searches by halves, and properties are read in the order of their names. */
 TEST(hlo_bytecode, tables_are_sorted) {
   for (size_t i = 0; i < tt_hlo_bc_ops_count; i++) {

@@ -269,6 +269,14 @@ TEST(hlo_parse_forms, collectives) {
             "%0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1], [1, "
             "0]]> : tensor<2x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>",
             "dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>");
+  CHECK_OPS(
+      "%x: tensor<4xf32>",
+      "%0 = \"stablehlo.all_to_all\"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : "
+      "i64, split_count = 2 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = "
+      "@mesh, axes = [#stablehlo.axis_ref<name = \"x\">]>} : (tensor<4xf32>) -> "
+      "tensor<4xf32>",
+      "replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = "
+      "[#stablehlo.axis_ref<name = \"x\">]>");
 }
 
 /* Arrays had another form before StableHLO 1.0. */
