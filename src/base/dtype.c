@@ -19,9 +19,11 @@ typedef struct small_float {
 } small_float;
 
 /* Sources: IEEE 754 for f16; the StableHLO spec's FloatType and ml_dtypes' casts for the others. f4
- * saturates and has no NaN: its NaN becomes -0. */
+ * and f6 saturate and have no NaN: it becomes -0. */
 static const small_float small_floats[TT_DTYPE_COUNT] = {
     [TT_F4E2M1FN] = {1, 1, 0x7, 0x7, 0x8, false},
+    [TT_F6E2M3FN] = {3, 1, 0x1f, 0x1f, 0x20, false},
+    [TT_F6E3M2FN] = {2, 3, 0x1f, 0x1f, 0x20, false},
     [TT_F8E3M4] = {4, 3, 0x6f, 0x70, 0x78, false},
     [TT_F8E4M3] = {3, 7, 0x77, 0x78, 0x7c, false},
     [TT_F8E4M3FN] = {3, 7, 0x7e, 0x7f, 0x7f, false},
@@ -146,7 +148,7 @@ static void store_number(tt_dtype d, const number *n, void *out) {
   if (info->kind == TT_KIND_BOOL)
     pattern = n->kind != FINITE || n->mantissa != 0;
   else if (info->kind != TT_KIND_FLOAT)
-    pattern = info->bits == 4 ? integer_of(n) & 0xf : integer_of(n);
+    pattern = info->bits < 8 ? integer_of(n) & ((1U << info->bits) - 1) : integer_of(n);
   else
     pattern = d == TT_F8E8M0FNU ? encode_exponent_only(n) : encode_small(d, n);
   store_pattern(pattern, info->bytes, out);

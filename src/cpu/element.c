@@ -47,6 +47,8 @@ enum { NEVER = 0x100 };
 
 static const format formats[TT_DTYPE_COUNT] = {
     [TT_F4E2M1FN] = {4, 1, 1, NEVER, NEVER, false},
+    [TT_F6E2M3FN] = {6, 3, 1, NEVER, NEVER, false},
+    [TT_F6E3M2FN] = {6, 2, 3, NEVER, NEVER, false},
     [TT_F8E3M4] = {8, 4, 3, 0x70, 0x71, false},
     [TT_F8E4M3] = {8, 3, 7, 0x78, 0x79, false},
     [TT_F8E4M3FN] = {8, 3, 7, NEVER, 0x7f, false},
@@ -124,6 +126,10 @@ int64_t tt_cpu_load_int(tt_dtype dtype, const void *array, int64_t index) {
   switch (dtype) {
     case TT_PRED:
       return ((const uint8_t *)array)[index] != 0;
+    case TT_U2:
+      return ((const uint8_t *)array)[index] & 0x3;
+    case TT_S2:
+      return ((((const uint8_t *)array)[index] & 0x3) ^ 2) - 2;
     case TT_U4:
       return ((const uint8_t *)array)[index] & 0xf;
     case TT_S4:

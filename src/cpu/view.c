@@ -36,7 +36,8 @@ static bool same_dims(const tt_hlo_op *op) {
   return tt_hlo_type_equal(operand(op), &op->results[0].type);
 }
 
-/* 4-bit elements are a byte each in memory, so parts of a wider element do not lie side by side. */
+/* Elements under 8 bits are a byte each in memory, so parts of a wider element do not lie side by
+ * side. */
 static bool bits_lie_alike(const tt_hlo_op *op) {
   int from = tt_dtypes[operand(op)->dtype].bits, to = tt_dtypes[op->results[0].type.dtype].bits;
   return from == to || (from >= 8 && to >= 8);

@@ -193,15 +193,17 @@ tt_error *tt_hlo_bc_list(tt_hlo_bc *r, uint32_t attr, const char *what, tt_hlo_l
   return NULL;
 }
 
-/* In host form i1 is a byte, 0 or 1, and the upper half of a 4-bit type is zero. */
+/* In host form i1 is a byte, 0 or 1, and what a type of 2, 4 or 6 bits leaves of its byte is zero.
+ */
 static void *copy_elements(tt_hlo_bc *r, const tensor *t) {
   size_t size = tt_hlo_bc_left(&t->blob), count = t->splat ? 1 : (size_t)t->count;
-  if (tt_dtypes[t->type->dtype].bits >= 8)
+  int bits = tt_dtypes[t->type->dtype].bits;
+  if (bits >= 8)
     return tt_arena_copy(r->arena, t->blob.at, size);
   uint8_t *data = tt_arena_alloc(r->arena, count);
   for (size_t i = 0; data != NULL && i < count; i++)
     if (t->type->dtype != TT_PRED)
-      data[i] = t->blob.at[i] & 0xF;
+      data[i] = (uint8_t)(t->blob.at[i] & ((1 << bits) - 1));
     else
       data[i] = t->packed ? bit_at(t, i) : t->blob.at[i] != 0;
   return data;

@@ -57,15 +57,15 @@ static const type_info vhlo_types[] = {
     [28] = {"f8E5M2FNUZ", TT_F8E5M2FNUZ, 0},
     [29] = {"f8E4M3B11FNUZ", TT_F8E4M3B11FNUZ, 0},
     [30] = {"uniform quantized per axis", NO_DTYPE, 0},
-    [31] = {"i2", NO_DTYPE, 2},
-    [32] = {"ui2", NO_DTYPE, 2},
+    [31] = {"i2", TT_S2, 2},
+    [32] = {"ui2", TT_U2, 2},
     [VHLO_NONE] = {"none", NO_DTYPE, 0},
     [34] = {"tf32", NO_DTYPE, 0},
     [35] = {"f8E4M3", TT_F8E4M3, 0},
     [36] = {"f8E3M4", TT_F8E3M4, 0},
     [37] = {"f4E2M1FN", TT_F4E2M1FN, 0},
-    [38] = {"f6E2M3FN", NO_DTYPE, 0},
-    [39] = {"f6E3M2FN", NO_DTYPE, 0},
+    [38] = {"f6E2M3FN", TT_F6E2M3FN, 0},
+    [39] = {"f6E3M2FN", TT_F6E3M2FN, 0},
     [40] = {"f8E8M0FNU", TT_F8E8M0FNU, 0},
     [41] = {"buffer", NO_DTYPE, 0},
     [42] = {"future", NO_DTYPE, 0},
@@ -100,10 +100,11 @@ static const struct {
   unsigned bits, sign;
   type_info info;
 } integer_types[] = {
-    {1, 0, {"i1", TT_PRED, 1}},    {4, 0, {"i4", TT_S4, 4}},     {8, 0, {"i8", TT_S8, 8}},
-    {16, 0, {"i16", TT_S16, 16}},  {32, 0, {"i32", TT_S32, 32}}, {64, 0, {"i64", TT_S64, 64}},
-    {4, 2, {"ui4", TT_U4, 4}},     {8, 2, {"ui8", TT_U8, 8}},    {16, 2, {"ui16", TT_U16, 16}},
-    {32, 2, {"ui32", TT_U32, 32}}, {64, 2, {"ui64", TT_U64, 64}}};
+    {1, 0, {"i1", TT_PRED, 1}},   {2, 0, {"i2", TT_S2, 2}},      {2, 2, {"ui2", TT_U2, 2}},
+    {4, 0, {"i4", TT_S4, 4}},     {8, 0, {"i8", TT_S8, 8}},      {16, 0, {"i16", TT_S16, 16}},
+    {32, 0, {"i32", TT_S32, 32}}, {64, 0, {"i64", TT_S64, 64}},  {4, 2, {"ui4", TT_U4, 4}},
+    {8, 2, {"ui8", TT_U8, 8}},    {16, 2, {"ui16", TT_U16, 16}}, {32, 2, {"ui32", TT_U32, 32}},
+    {64, 2, {"ui64", TT_U64, 64}}};
 
 /* A type's code; behind it stand its fields. */
 typedef struct type_head {
@@ -256,7 +257,7 @@ tt_error *tt_hlo_bc_integer_bits(const tt_hlo_bc *r, const uint8_t *at, uint32_t
 }
 
 const char *tt_hlo_bc_type_name(const tt_hlo_bc *r, uint32_t index) {
-  static const char *const others[] = {"tf32", "f6E2M3FN", "f6E3M2FN", "none"};
+  static const char *const others[] = {"tf32", "none"};
   type_head head;
   tt_error *err = open_type(r, index, &head);
   bool named = err == NULL && (head.info->dtype != NO_DTYPE || head.info->bits > 0);

@@ -136,12 +136,13 @@ static void spread_bits(char *data, int64_t count) {
     data[i] = (char)((unsigned char)data[i / 8] >> (i % 8) & 1);
 }
 
-/* i1 and the 4-bit types have fewer values than their byte. */
+/* i1 and the types of 2, 4 and 6 bits have fewer values than their byte. */
 static void clean_narrow(const dense *d, size_t size) {
   if (tt_dtypes[d->type->dtype].bits >= 8)
     return;
+  char mask = (char)((1 << tt_dtypes[d->type->dtype].bits) - 1);
   for (size_t i = 0; i < size; i++)
-    d->out[i] = d->type->dtype == TT_PRED ? d->out[i] != 0 : d->out[i] & 0xf;
+    d->out[i] = d->type->dtype == TT_PRED ? d->out[i] != 0 : d->out[i] & mask;
 }
 
 /* ---- the whole ---- */

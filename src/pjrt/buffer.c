@@ -22,11 +22,13 @@ tt_error *tt_pj_buffer_from_host(const tt_pj_client *client, tt_pj_device *devic
   *out_buffer = NULL;
   if (out_done != NULL)
     *out_done = NULL;
+  PJRT_Buffer_Type type = PJRT_Buffer_Type_INVALID;
+  TT_RETURN_IF_ERROR(tt_pj_type_of(array->dtype, &type));
   PJRT_Client_BufferFromHostBuffer_Args args = {
       TT_PJ_SIZE(PJRT_Client_BufferFromHostBuffer_Args),
       .client = client->raw,
       .data = array->data,
-      .type = tt_pj_type_of(array->dtype),
+      .type = type,
       .dims = array->dims,
       .num_dims = array->rank,
       .byte_strides = array->byte_strides,
@@ -48,12 +50,14 @@ tt_error *tt_pj_buffer_uninitialized(const tt_pj_client *client, tt_pj_device *d
                                      tt_dtype dtype, const int64_t *dims, size_t rank,
                                      tt_pj_buffer **out_buffer) {
   *out_buffer = NULL;
+  PJRT_Buffer_Type type = PJRT_Buffer_Type_INVALID;
+  TT_RETURN_IF_ERROR(tt_pj_type_of(dtype, &type));
   PJRT_Client_CreateUninitializedBuffer_Args args = {
       TT_PJ_SIZE(PJRT_Client_CreateUninitializedBuffer_Args),
       .client = client->raw,
       .shape_dims = dims,
       .shape_num_dims = rank,
-      .shape_element_type = tt_pj_type_of(dtype),
+      .shape_element_type = type,
       .device = device,
   };
   TT_RETURN_IF_ERROR(TT_PJ_CALL(client->plugin, PJRT_Client_CreateUninitializedBuffer, &args));
@@ -72,13 +76,15 @@ tt_error *tt_pj_buffer_view(const tt_pj_client *client, tt_pj_device *device, vo
                             void (*release)(void *pointer, void *user), void *user,
                             tt_pj_buffer **out_buffer) {
   *out_buffer = NULL;
+  PJRT_Buffer_Type type = PJRT_Buffer_Type_INVALID;
+  TT_RETURN_IF_ERROR(tt_pj_type_of(dtype, &type));
   PJRT_Client_CreateViewOfDeviceBuffer_Args args = {
       TT_PJ_SIZE(PJRT_Client_CreateViewOfDeviceBuffer_Args),
       .client = client->raw,
       .device_buffer_ptr = pointer,
       .dims = dims,
       .num_dims = rank,
-      .element_type = tt_pj_type_of(dtype),
+      .element_type = type,
       .device = device,
       .on_delete_callback = release == NULL ? release_nothing : release,
       .on_delete_callback_arg = user,

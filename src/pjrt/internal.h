@@ -79,7 +79,8 @@ static inline bool tt_pj_ok_take(tt_error *err) {
 
 /* ---- conversions ---- */
 
-PJRT_Buffer_Type tt_pj_type_of(tt_dtype dtype);
+/* UNIMPLEMENTED where PJRT has no such type. */
+TT_NODISCARD tt_error *tt_pj_type_of(tt_dtype dtype, PJRT_Buffer_Type *out_type);
 TT_NODISCARD tt_error *tt_pj_dtype_of(PJRT_Buffer_Type type, tt_dtype *out_dtype);
 
 /* An array for PJRT, borrowing names and contents; the caller frees it. NULL for none. */

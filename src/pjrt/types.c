@@ -120,17 +120,26 @@ tt_error *tt_pj_named_values(const tt_pj_value *values, size_t count, PJRT_Named
   return NULL;
 }
 
+/* PJRT has no type for these. */
+#define PJRT_Buffer_Type_F6E2M3FN PJRT_Buffer_Type_INVALID
+#define PJRT_Buffer_Type_F6E3M2FN PJRT_Buffer_Type_INVALID
+
 static const PJRT_Buffer_Type types[TT_DTYPE_COUNT] = {
 #define X(id, mlir, bits, kind) [TT_##id] = PJRT_Buffer_Type_##id,
 #include "base/dtypes.def"
 #undef X
 };
 
-PJRT_Buffer_Type tt_pj_type_of(tt_dtype dtype) { return types[dtype]; }
+tt_error *tt_pj_type_of(tt_dtype dtype, PJRT_Buffer_Type *out_type) {
+  *out_type = types[dtype];
+  return *out_type != PJRT_Buffer_Type_INVALID
+             ? NULL
+             : tt_error_new(TT_UNIMPLEMENTED, "PJRT has no type for %s", tt_dtype_name(dtype));
+}
 
 tt_error *tt_pj_dtype_of(PJRT_Buffer_Type type, tt_dtype *out_dtype) {
   for (int dtype = 0; dtype < TT_DTYPE_COUNT; dtype++)
-    if (types[dtype] == type) {
+    if (types[dtype] == type && type != PJRT_Buffer_Type_INVALID) {
       *out_dtype = (tt_dtype)dtype;
       return NULL;
     }

@@ -192,14 +192,18 @@ BITS(uint16_t, uint16_t, u16, 16)
 BITS(uint32_t, uint32_t, u32, 32)
 BITS(uint64_t, uint64_t, u64, 64)
 
-/* 4 bits, of which the upper half of the byte may be anything. */
-UNARY(popcnt_4, uint8_t, uint8_t, __builtin_popcount(x & 0xfU))
-UNARY(clz_4, uint8_t, uint8_t, (x & 0xf) == 0 ? 4 : __builtin_clz(x & 0xfU) - 28)
-BINARY(sar_u4, uint8_t, uint8_t,
-       (x & 8) == 0    ? ((y & 0xf) < 4 ? (x & 0xf) >> (y & 3) : 0)
-       : (y & 0xf) < 4 ? ((x | 0xf0) >> (y & 3)) & 0xf
-                       : 0xf)
-BINARY(shr_4, uint8_t, uint8_t, (y & 0xf) < 4 ? (x & 0xf) >> (y & 3) : 0)
+/* 2 or 4 bits, of which the rest of the byte may be anything. */
+#define NARROW(bits, mask)                                                                     \
+  UNARY(popcnt_##bits, uint8_t, uint8_t, __builtin_popcount(x &mask))                          \
+  UNARY(clz_##bits, uint8_t, uint8_t,                                                          \
+        (x & mask) == 0 ? bits : __builtin_clz(x & mask) - (32 - bits))                        \
+  BINARY(sar_u##bits, uint8_t, uint8_t,                                                        \
+         (x >> (bits - 1) & 1) == 0 ? ((y & mask) < bits ? (x & mask) >> (y & (bits - 1)) : 0) \
+         : (y & mask) < bits        ? ((x | ~mask) >> (y & (bits - 1))) & mask                 \
+                                    : mask)                                                    \
+  BINARY(shr_##bits, uint8_t, uint8_t, (y & mask) < bits ? (x & mask) >> (y & (bits - 1)) : 0)
+NARROW(2, 0x3U)
+NARROW(4, 0xfU)
 
 /* ---- complex, in double ---- */
 
@@ -316,6 +320,8 @@ static void compare_c128(const tt_cpu_loop_args *args) {
       tt_cpu_store_int(id, args->out, i, xs[i]);         \
   }
 SMALL(TT_F4E2M1FN, f4)
+SMALL(TT_F6E2M3FN, f6e2m3fn)
+SMALL(TT_F6E3M2FN, f6e3m2fn)
 SMALL(TT_F8E3M4, f8e3m4)
 SMALL(TT_F8E4M3, f8e4m3)
 SMALL(TT_F8E4M3FN, f8e4m3fn)
@@ -327,14 +333,22 @@ SMALL(TT_F8E8M0FNU, f8e8m0)
 STORE(TT_BF16, bf16)
 STORE(TT_F16, f16)
 
-UNARY(s4_to_s64, uint8_t, int64_t, tt_cpu_load_int(TT_S4, &x, 0))
-UNARY(u4_to_s64, uint8_t, int64_t, x & 0xf)
-UNARY(s4_to_s8, uint8_t, int8_t, tt_cpu_load_int(TT_S4, &x, 0))
-UNARY(u4_to_u8, uint8_t, uint8_t, x & 0xf)
-UNARY(s64_to_s4, int64_t, uint8_t, x & 0xf)
-UNARY(s8_to_s4, int8_t, uint8_t, x & 0xf)
-UNARY(f64_to_s4, double, uint8_t, (int)(x != x ? 0 : x < -8 ? -8 : x > 7 ? 7 : x) & 0xf)
-UNARY(f64_to_u4, double, uint8_t, x != x ? 0 : x < 0 ? 0 : x > 15 ? 15 : x)
+#define NARROW_CONVERTS(S, bits, mask, least, most)                    \
+  UNARY(s##bits##_to_s64, uint8_t, int64_t, tt_cpu_load_int(S, &x, 0)) \
+  UNARY(u##bits##_to_s64, uint8_t, int64_t, x &mask)                   \
+  UNARY(s##bits##_to_s8, uint8_t, int8_t, tt_cpu_load_int(S, &x, 0))   \
+  UNARY(u##bits##_to_u8, uint8_t, uint8_t, x &mask)                    \
+  UNARY(s64_to_s##bits, int64_t, uint8_t, x &mask)                     \
+  UNARY(s8_to_s##bits, int8_t, uint8_t, x &mask)                       \
+  UNARY(f64_to_s##bits, double, uint8_t,                               \
+        (int)(x != x      ? 0                                          \
+              : x < least ? least                                      \
+              : x > most  ? most                                       \
+                          : x) &                                       \
+            mask)                                                      \
+  UNARY(f64_to_u##bits, double, uint8_t, x != x ? 0 : x < 0 ? 0 : x > mask ? mask : x)
+NARROW_CONVERTS(TT_S2, 2, 0x3, -2, 1)
+NARROW_CONVERTS(TT_S4, 4, 0xf, -8, 7)
 UNARY(f32_to_c64, float, complex64, x)
 UNARY(f64_to_c128, double, complex128, x)
 UNARY(c64_to_c128, complex64, complex128, x)
@@ -354,7 +368,8 @@ UNARY(c128_to_c64, complex128, complex64, x)
   [TT_U8] = name##_u8, [TT_U16] = name##_u16, [TT_U32] = name##_u32, [TT_U64] = name##_u64
 #define SMALL_FROM(t) {[TT_F32] = t##_to_f32}
 #define SMALL_TO(source)                                                                \
-  [TT_F4E2M1FN] = source##_to_f4, [TT_F8E3M4] = source##_to_f8e3m4,                     \
+  [TT_F4E2M1FN] = source##_to_f4, [TT_F6E2M3FN] = source##_to_f6e2m3fn,                 \
+  [TT_F6E3M2FN] = source##_to_f6e3m2fn, [TT_F8E3M4] = source##_to_f8e3m4,               \
   [TT_F8E4M3] = source##_to_f8e4m3, [TT_F8E4M3FN] = source##_to_f8e4m3fn,               \
   [TT_F8E4M3FNUZ] = source##_to_f8e4m3fnuz, [TT_F8E4M3B11FNUZ] = source##_to_f8e4m3b11, \
   [TT_F8E5M2] = source##_to_f8e5m2, [TT_F8E5M2FNUZ] = source##_to_f8e5m2fnuz,           \
@@ -414,11 +429,17 @@ const tt_cpu_loop_table tt_cpu_loops_slow = {
             [TT_HLO_REMAINDER] = {INTEGER_OPS(remainder), [TT_F32] = fmod_f32, [TT_F64] = fmod_f64},
             [TT_HLO_POWER] = {INTEGER_OPS(power), [TT_F32] = power_f32, [TT_F64] = power_f64,
                               [TT_C64] = power_c64, [TT_C128] = power_c128},
-            [TT_HLO_SHIFT_RIGHT_ARITHMETIC] = {INTEGER_OPS(sar), [TT_U4] = sar_u4},
-            [TT_HLO_POPCNT] = {INTEGER_OPS(popcnt), [TT_S4] = popcnt_4, [TT_U4] = popcnt_4},
-            [TT_HLO_SHIFT_RIGHT_LOGICAL] = {[TT_S4] = shr_4, [TT_U4] = shr_4},
-            [TT_HLO_COUNT_LEADING_ZEROS] = {INTEGER_OPS(clz), [TT_S4] = clz_4, [TT_U4] = clz_4}},
+            [TT_HLO_SHIFT_RIGHT_ARITHMETIC] = {INTEGER_OPS(sar), [TT_U2] = sar_u2,
+                                               [TT_U4] = sar_u4},
+            [TT_HLO_POPCNT] = {INTEGER_OPS(popcnt), [TT_S2] = popcnt_2, [TT_U2] = popcnt_2,
+                               [TT_S4] = popcnt_4, [TT_U4] = popcnt_4},
+            [TT_HLO_SHIFT_RIGHT_LOGICAL] =
+                {[TT_S2] = shr_2, [TT_U2] = shr_2, [TT_S4] = shr_4, [TT_U4] = shr_4},
+            [TT_HLO_COUNT_LEADING_ZEROS] = {INTEGER_OPS(clz), [TT_S2] = clz_2, [TT_U2] = clz_2,
+                                            [TT_S4] = clz_4, [TT_U4] = clz_4}},
     .converts = {[TT_F4E2M1FN] = SMALL_FROM(f4),
+                 [TT_F6E2M3FN] = SMALL_FROM(f6e2m3fn),
+                 [TT_F6E3M2FN] = SMALL_FROM(f6e3m2fn),
                  [TT_F8E3M4] = SMALL_FROM(f8e3m4),
                  [TT_F8E4M3] = SMALL_FROM(f8e4m3),
                  [TT_F8E4M3FN] = SMALL_FROM(f8e4m3fn),
@@ -427,13 +448,16 @@ const tt_cpu_loop_table tt_cpu_loops_slow = {
                  [TT_F8E5M2] = SMALL_FROM(f8e5m2),
                  [TT_F8E5M2FNUZ] = SMALL_FROM(f8e5m2fnuz),
                  [TT_F8E8M0FNU] = SMALL_FROM(f8e8m0),
+                 [TT_S2] = {[TT_S64] = s2_to_s64, [TT_S8] = s2_to_s8},
+                 [TT_U2] = {[TT_S64] = u2_to_s64, [TT_U8] = u2_to_u8},
                  [TT_S4] = {[TT_S64] = s4_to_s64, [TT_S8] = s4_to_s8},
                  [TT_U4] = {[TT_S64] = u4_to_s64, [TT_U8] = u4_to_u8},
-                 [TT_S8] = {[TT_S4] = s8_to_s4},
-                 [TT_U8] = {[TT_U4] = u4_to_u8},
-                 [TT_S64] = {SMALL_TO(s64), [TT_S4] = s64_to_s4, [TT_U4] = s64_to_s4},
-                 [TT_F64] = {SMALL_TO(f64), [TT_S4] = f64_to_s4, [TT_U4] = f64_to_u4,
-                             [TT_C128] = f64_to_c128},
+                 [TT_S8] = {[TT_S2] = s8_to_s2, [TT_S4] = s8_to_s4},
+                 [TT_U8] = {[TT_U2] = u2_to_u8, [TT_U4] = u4_to_u8},
+                 [TT_S64] = {SMALL_TO(s64), [TT_S2] = s64_to_s2, [TT_U2] = s64_to_s2,
+                             [TT_S4] = s64_to_s4, [TT_U4] = s64_to_s4},
+                 [TT_F64] = {SMALL_TO(f64), [TT_S2] = f64_to_s2, [TT_U2] = f64_to_u2,
+                             [TT_S4] = f64_to_s4, [TT_U4] = f64_to_u4, [TT_C128] = f64_to_c128},
                  [TT_F32] = {[TT_C64] = f32_to_c64},
                  [TT_C64] = {[TT_F32] = real_c64, [TT_C128] = c64_to_c128},
                  [TT_C128] = {[TT_F64] = real_c128, [TT_C64] = c128_to_c64}},

@@ -4,6 +4,10 @@
 #include "base/checked.h"
 #include "cpu/plugin/internal.h"
 
+/* PJRT has no type for these: they live inside of programs only. */
+#define PJRT_Buffer_Type_F6E2M3FN PJRT_Buffer_Type_INVALID
+#define PJRT_Buffer_Type_F6E3M2FN PJRT_Buffer_Type_INVALID
+
 static const PJRT_Buffer_Type types[TT_DTYPE_COUNT] = {
 #define X(id, mlir, bits, kind) [TT_##id] = PJRT_Buffer_Type_##id,
 #include "base/dtypes.def"
@@ -19,7 +23,7 @@ tt_error *tt_cpu_dtype_of(PJRT_Buffer_Type type, tt_hlo_type *out_type) {
   if (out_type->token)
     return NULL;
   for (int dtype = 0; dtype < TT_DTYPE_COUNT; dtype++)
-    if (types[dtype] == type) {
+    if (types[dtype] == type && type != PJRT_Buffer_Type_INVALID) {
       out_type->dtype = (tt_dtype)dtype;
       return NULL;
     }

@@ -43,14 +43,13 @@ tt_dtype tt_cpu_compute_dtype(tt_hlo_code code, tt_dtype dtype) {
     return dtype;
   bool counts_bits = code == TT_HLO_POPCNT || code == TT_HLO_COUNT_LEADING_ZEROS ||
                      code == TT_HLO_SHIFT_RIGHT_LOGICAL;
-  if (dtype == TT_U4 && code == TT_HLO_SHIFT_RIGHT_ARITHMETIC) /* bit 3 is the sign */
+  bool narrow = dtype == TT_S2 || dtype == TT_U2 || dtype == TT_S4 || dtype == TT_U4;
+  /* The highest bit of an unsigned one is the sign. */
+  bool shifts_sign = code == TT_HLO_SHIFT_RIGHT_ARITHMETIC && tt_dtype_is_unsigned(dtype);
+  if (narrow && (counts_bits || shifts_sign))
     return dtype;
-  if (tt_dtypes[dtype].bits == 4 && tt_dtype_is_integer(dtype) && counts_bits)
-    return dtype;
-  if (dtype == TT_S4)
-    return TT_S8;
-  if (dtype == TT_U4)
-    return TT_U8;
+  if (narrow)
+    return tt_dtype_is_signed(dtype) ? TT_S8 : TT_U8;
   return tt_dtype_is_float(dtype) && tt_dtypes[dtype].bits <= 16 ? TT_F32 : dtype;
 }
 

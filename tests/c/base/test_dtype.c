@@ -46,6 +46,8 @@ typedef struct special {
 
 static const special specials[] = {
     {TT_F4E2M1FN, 0x0, 0x8, 0x7, 0xf, 0x8, 0x2, 0x7, 0x7, 0x8, 6},
+    {TT_F6E2M3FN, 0x00, 0x20, 0x1f, 0x3f, 0x20, 0x08, 0x1f, 0x1f, 0x20, 7.5},
+    {TT_F6E3M2FN, 0x00, 0x20, 0x1f, 0x3f, 0x20, 0x0c, 0x1f, 0x1f, 0x20, 28},
     {TT_F8E3M4, 0x00, 0x80, 0x70, 0xf0, 0x78, 0x30, 0x6f, 0x70, 0x80, 15.5},
     {TT_F8E4M3, 0x00, 0x80, 0x78, 0xf8, 0x7c, 0x38, 0x77, 0x78, 0x80, 240},
     {TT_F8E4M3FN, 0x00, 0x80, 0x7f, 0xff, 0x7f, 0x38, 0x7e, 0x7f, 0x80, 448},
@@ -97,8 +99,8 @@ static void check_rounding(const special *s, int mantissa_bits, int bias) {
 }
 
 TEST(dtype, small_floats_round_to_nearest_even) {
-  const int mantissa_bits[] = {1, 4, 3, 3, 3, 3, 2, 2, 7, 10};
-  const int bias[] = {1, 3, 7, 7, 8, 11, 15, 16, 127, 15};
+  const int mantissa_bits[] = {1, 3, 2, 4, 3, 3, 3, 3, 2, 2, 7, 10};
+  const int bias[] = {1, 1, 3, 3, 7, 7, 8, 11, 15, 16, 127, 15};
   for (size_t i = 0; i < TT_COUNT(specials); i++)
     check_rounding(&specials[i], mantissa_bits[i], bias[i]);
 }
@@ -106,7 +108,7 @@ TEST(dtype, small_floats_round_to_nearest_even) {
 /* The first value that rounds past the largest is half a step above it; a tie goes up when the
  * largest is odd. */
 TEST(dtype, small_floats_overflow_half_a_step_above_the_largest) {
-  const double half_steps[] = {1, 0.25, 8, 16, 8, 1, 4096, 4096, 0x1p119, 16};
+  const double half_steps[] = {1, 0.25, 2, 0.25, 8, 16, 8, 1, 4096, 4096, 0x1p119, 16};
   for (size_t i = 0; i < TT_COUNT(specials); i++) {
     const special *s = &specials[i];
     double edge = s->largest_value + half_steps[i];
@@ -167,6 +169,8 @@ TEST(dtype, integers_truncate_and_wrap) {
   EXPECT_INT(stored(TT_S32, INFINITY), 0);
   EXPECT_INT(stored(TT_S4, -1), 0xf); /* the high half of the byte is zero */
   EXPECT_INT(stored(TT_U4, 17), 1);
+  EXPECT_INT(stored(TT_S2, -1), 3);
+  EXPECT_INT(stored(TT_U2, 6), 2);
 }
 
 TEST(dtype, bool_is_whether_it_is_not_zero) {

@@ -20,8 +20,13 @@ TEST_WITHOUT_TORTURE(cpu_plugin_buffer, every_dtype_comes_back_as_it_went) {
     tt_dtype got = TT_DTYPE_COUNT;
     int64_t on_device = 0;
     tt_pj_host_array array = {data, (tt_dtype)dtype, dims, 2, NULL};
-    REQUIRE_OK(tt_pj_buffer_from_host(s.client, s.devices[0], NULL, &array, TT_PJ_HOST_COPY,
-                                      &buffer, NULL));
+    tt_error *err = tt_pj_buffer_from_host(s.client, s.devices[0], NULL, &array, TT_PJ_HOST_COPY,
+                                           &buffer, NULL);
+    if (dtype == TT_F6E2M3FN || dtype == TT_F6E3M2FN) {
+      EXPECT_ERR(err, TT_UNIMPLEMENTED, "PJRT has no type for f6E");
+      continue;
+    }
+    REQUIRE_OK(err);
     REQUIRE_OK(tt_pj_buffer_dtype(s.plugin, buffer, &got));
     EXPECT_INT(got, dtype);
     REQUIRE_OK(tt_pj_buffer_size(s.plugin, buffer, &on_device));

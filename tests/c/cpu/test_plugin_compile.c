@@ -38,6 +38,34 @@ out:
   cpu_tear_down(&s);
 }
 
+/* Types that PJRT has no number for stay inside of programs. */
+TEST_WITHOUT_TORTURE(cpu_plugin_compile, types_at_the_boundary) {
+  cpu_setup s;
+  tt_pj_executable *e = NULL;
+  if (!cpu_set_up(&s, 1))
+    goto out;
+  EXPECT_ERR(cpu_compile(&s,
+                         "func.func @main(%x: tensor<2xf6E2M3FN>) -> tensor<2xf32> {\n"
+                         "%0 = stablehlo.convert %x : (tensor<2xf6E2M3FN>) -> tensor<2xf32>\n"
+                         "return %0 : tensor<2xf32>\n}",
+                         NULL, &e),
+             TT_UNIMPLEMENTED, "parameter 0 of @main: PJRT has no type for f6E2M3FN");
+  EXPECT_ERR(cpu_compile(&s,
+                         "func.func @main(%x: tensor<2xf32>) -> tensor<2xf6E3M2FN> {\n"
+                         "%0 = stablehlo.convert %x : (tensor<2xf32>) -> tensor<2xf6E3M2FN>\n"
+                         "return %0 : tensor<2xf6E3M2FN>\n}",
+                         NULL, &e),
+             TT_UNIMPLEMENTED, "result 0 of @main: PJRT has no type for f6E3M2FN");
+  EXPECT_OK(cpu_compile(&s,
+                        "func.func @main(%x: tensor<2xi2>) -> tensor<2xui2> {\n"
+                        "%0 = stablehlo.convert %x : (tensor<2xi2>) -> tensor<2xui2>\n"
+                        "return %0 : tensor<2xui2>\n}",
+                        NULL, &e));
+out:
+  tt_pj_executable_free(e);
+  cpu_tear_down(&s);
+}
+
 TEST_WITHOUT_TORTURE(cpu_plugin_compile, options) {
   cpu_setup s;
   tt_pj_executable *e = NULL;

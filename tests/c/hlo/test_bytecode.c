@@ -125,6 +125,24 @@ TEST(hlo_bytecode, constants) {
   CHECK_PRINT("consts_1_17_0", wanted);
 }
 
+/* 2 and 6 bits in a byte. */
+TEST(hlo_bytecode, narrow_constants) {
+#define TYPES "tensor<3xi2>, tensor<2xui2>, tensor<2xf6E2M3FN>, tensor<f6E3M2FN>"
+#define CONSTANT(number, value, type)                                             \
+  "    %" #number " = \"stablehlo.constant\"() {value = dense<" value "> : " type \
+  "} : () -> (" type ")"
+  CHECK_PRINT("narrow_1_17_0",
+              MODULE "  func.func public @main() -> (" TYPES ") {\n" CONSTANT(
+                  0, "[-2, 1, -1]", "tensor<3xi2>") " loc(\"-:3:10\")\n" CONSTANT(
+                  1, "[3, 2]", "tensor<2xui2>") " loc(\"-:4:10\")\n" CONSTANT(
+                  2, "[0x1F, 0x21]", "tensor<2xf6E2M3FN>") " loc(\"-:5:10\")\n" CONSTANT(
+                  3, "0x1F", "tensor<f6E3M2FN>") " loc(\"-:6:10\")\n"
+                                                 "    \"func.return\"(%0, %1, %2, %3) : (" TYPES
+                                                 ") -> () loc(\"-:7:5\")\n  }\n}\n");
+#undef TYPES
+#undef CONSTANT
+}
+
 TEST(hlo_bytecode, dimension_numbers) {
   tt_bytes text = {0};
   if (EXPECT_OK(print_artifact("dims_1_17_0", &text))) {

@@ -38,7 +38,7 @@ TEST(hlo_parse_errors, places_and_reasons) {
       {OP("%0 = stablehlo.sort %x : tensor<2xf32>"), BAD, "it has the generic form only"},
       {OP("%0 = stablehlo.abs %x : tensor<2x!quant.uniform<i8:f32, 2.0>>"), TT_UNIMPLEMENTED,
        "quantized types"},
-      {OP("%0 = stablehlo.abs %x : tensor<2xi2>"), TT_UNIMPLEMENTED, "elements of type i2"},
+      {OP("%0 = stablehlo.abs %x : tensor<2xi3>"), TT_UNIMPLEMENTED, "elements of type i3"},
       {OP("%0 = stablehlo.abs %x : tensor<*xf32>"), TT_UNIMPLEMENTED, "without a rank"},
       {OP("%0 = stablehlo.abs %x : tuple<tensor<f32>>"), TT_UNIMPLEMENTED, "2:27: type tuple"},
       {OP("%0 = stablehlo.abs %x : tensor<2xf32, #x>"), TT_UNIMPLEMENTED, "encodings"},

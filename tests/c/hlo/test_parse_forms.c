@@ -297,6 +297,9 @@ TEST(hlo_parse_forms, integer_constants) {
   CHECK_CONSTANT("3xi8", "[255, -128, 127]", "[-1, -128, 127]");
   CHECK_CONSTANT("2xui64", "[18446744073709551615, 0]", "[18446744073709551615, 0]");
   CHECK_CONSTANT("2xi4", "[-8, 7]", "[-8, 7]");
+  CHECK_CONSTANT("2xi2", "[-2, 1]", "[-2, 1]");
+  CHECK_CONSTANT("2xui2", "[3, 0]", "[3, 0]");
+  CHECK_CONSTANT("3xi2", "\"0x03FE01\"", "[-1, -2, 1]");
   CHECK_CONSTANT("2xi1", "[true, false]", "[true, false]");
   CHECK_CONSTANT("2xi1", "true", "true");
   CHECK_CONSTANT("0x3xi32", "", "");
@@ -314,6 +317,8 @@ TEST(hlo_parse_forms, float_constants) {
   CHECK_CONSTANT("f64", "123456789012345678901234567890.0", "1.2345678901234568e29");
   CHECK_CONSTANT("2xbf16", "[1.5, 0x7F80]", "[1.5, 0x7F80]");
   CHECK_CONSTANT("f8E4M3FN", "1.0", "0x38");
+  CHECK_CONSTANT("3xf6E2M3FN", "[7.5, 0x3F, 0.1]", "[0x1F, 0x3F, 0x01]");
+  CHECK_CONSTANT("2xf6E3M2FN", "[28.0, 0.0625]", "[0x1F, 0x01]");
   CHECK_CONSTANT("2xcomplex<f32>", "[(1.0, -2.0), (0x7F800000, 0.5)]",
                  "[(1.0, -2.0), (0x7F800000, 0.5)]");
   CHECK_CONSTANT("2xcomplex<f32>", "(1.0, -2.0)", "(1.0, -2.0)");

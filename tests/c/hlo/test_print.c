@@ -142,8 +142,11 @@ TEST(hlo_print, integer_constants) {
   CHECK_1D(TT_S64, 4, wide, "[0, -1, 9223372036854775807, -9223372036854775808]");
   CHECK_1D(TT_U64, 4, wide, "[0, 18446744073709551615, 9223372036854775807, 9223372036854775808]");
   const int8_t nibbles[] = {-8, 7, 15};
+  const uint8_t pairs[] = {2, 1, 3};
   CHECK_1D(TT_S4, 3, nibbles, "[-8, 7, -1]");
   CHECK_1D(TT_U4, 3, nibbles, "[8, 7, 15]");
+  CHECK_1D(TT_S2, 3, pairs, "[-2, 1, -1]");
+  CHECK_1D(TT_U2, 3, pairs, "[2, 1, 3]");
   const uint8_t bools[] = {1, 0};
   CHECK_1D(TT_PRED, 2, bools, "[true, false]");
   const int32_t six[] = {1, 2, 3, 4, 5, 6};
