@@ -3,7 +3,7 @@
  *   fuzz_parse [-t SECONDS] [-s SEED] FILE...
  *
  * each file once, and then, for that many seconds, files with random changes. The input at hand is
- * kept in fuzz.last, so that it is there after a crash: run it again by name. */
+ * kept in fuzz_parse.last, so that it is there after a crash: run it again by name. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,13 +48,13 @@ static void read_input(const char *path) {
   files_count++;
 }
 
-static uint8_t *map_last(void) {
-  int fd = open("fuzz.last", O_RDWR | O_CREAT | O_TRUNC, 0644);
+static uint8_t *map_last(const char *path) {
+  int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0644);
   void *map = fd < 0 || ftruncate(fd, SIZE_MOST) != 0
                   ? MAP_FAILED
                   : mmap(NULL, SIZE_MOST, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (map == MAP_FAILED) {
-    perror("fuzz.last");
+    perror(path);
     exit(2);
   }
   close(fd);
@@ -129,10 +129,13 @@ int main(int argc, char **argv) {
     read_input(argv[i]);
   for (size_t i = 0; i < files_count; i++)
     run(files[i].data, files[i].size);
-  uint8_t *last = map_last();
+  char path[64];
+  const char *slash = strrchr(argv[0], '/');
+  snprintf(path, sizeof path, "%s.last", slash == NULL ? argv[0] : slash + 1);
+  uint8_t *last = map_last(path);
   size_t runs = run_for(seconds, last);
   munmap(last, SIZE_MOST);
-  unlink("fuzz.last");
+  unlink(path);
   printf("%zu files, %zu changed ones\n", files_count, runs);
   for (size_t i = 0; i < files_count; i++)
     free(files[i].data);
