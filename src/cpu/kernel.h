@@ -85,6 +85,8 @@ uint64_t tt_cpu_draw(tt_cpu_run *run);
 void tt_cpu_parallel(int64_t count, double cost,
                      void (*body)(int64_t begin, int64_t end, void *user), void *user);
 
+/* Whether so much work, in about nanoseconds, is worth sharing at this moment. */
+bool tt_cpu_parallel_pays(double ns);
 /* Threads that tt_cpu_parallel may use, this one counted. */
 int tt_cpu_threads(void);
 

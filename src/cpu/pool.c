@@ -16,7 +16,9 @@
 #include <sys/syscall.h>
 
 enum { WORKERS_MAX = 255, SPINS = 400, PARTS_EACH = 4 };
-static const double ALONE_NS = 50e3; /* less work stays on the caller's thread */
+/* Less work stays on the caller's thread, as waking the others takes as long; where one is awake,
+ * as between the small products of a loop, less does. */
+static const double ALONE_NS = 50e3, ALONE_AWAKE_NS = 12e3;
 
 typedef struct job {
   void (*body)(int64_t begin, int64_t end, void *user);
@@ -33,7 +35,8 @@ static struct {
   _Atomic uint32_t open;   /* 1: the job may be entered */
   _Atomic uint32_t inside; /* workers that have entered, or look whether they may */
   _Atomic uint32_t sleeping;
-  _Atomic int threads; /* 0: not counted yet */
+  _Atomic uint32_t awake; /* workers that are not asleep */
+  _Atomic int threads;    /* 0: not counted yet */
   uint32_t workers;
   pid_t pid; /* that has the workers: a child after fork has none */
 } pool = {.busy = PTHREAD_MUTEX_INITIALIZER};
@@ -69,8 +72,10 @@ static uint32_t wait_for_job(uint32_t seen) {
     pause_cpu();
   }
   atomic_fetch_add(&pool.sleeping, 1);
+  atomic_fetch_sub(&pool.awake, 1);
   while (atomic_load(&pool.epoch) == seen)
     futex_wait(&pool.epoch, seen);
+  atomic_fetch_add(&pool.awake, 1);
   atomic_fetch_sub(&pool.sleeping, 1);
   return atomic_load(&pool.epoch);
 }
@@ -110,14 +115,18 @@ static void start_workers(void) {
   pool.workers = 0;
   atomic_store(&pool.sleeping, 0);
   atomic_store(&pool.inside, 0);
+  atomic_store(&pool.awake, 0);
   if (pthread_attr_init(&attr) != 0)
     return;
   pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
   void *seen = (void *)(uintptr_t)atomic_load(&pool.epoch);
   for (int i = 1; i < tt_cpu_threads(); i++) {
     pthread_t thread;
-    if (pthread_create(&thread, &attr, work, seen) != 0)
+    atomic_fetch_add(&pool.awake, 1);
+    if (pthread_create(&thread, &attr, work, seen) != 0) {
+      atomic_fetch_sub(&pool.awake, 1);
       break;
+    }
     pool.workers++;
   }
   pthread_attr_destroy(&attr);
@@ -138,13 +147,17 @@ static void run_together(const job *j) {
     futex_wait(&pool.inside, left);
 }
 
+bool tt_cpu_parallel_pays(double ns) {
+  return tt_cpu_threads() > 1 && ns >= (atomic_load(&pool.awake) > 0 ? ALONE_AWAKE_NS : ALONE_NS);
+}
+
 /* The lock of a parent that forked during a job stays locked in the child, which then works alone.
  */
 void tt_cpu_parallel(int64_t count, double cost,
                      void (*body)(int64_t begin, int64_t end, void *user), void *user) {
   if (count <= 0)
     return;
-  bool alone = count == 1 || (double)count * cost < ALONE_NS || tt_cpu_threads() == 1;
+  bool alone = count == 1 || !tt_cpu_parallel_pays((double)count * cost);
   if (alone || pthread_mutex_trylock(&pool.busy) != 0) {
     body(0, count, user);
     return;

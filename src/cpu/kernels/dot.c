@@ -267,7 +267,7 @@ static tt_error *run_parts(const tt_cpu_args *args, part_job *p) {
       16 * (int64_t)tt_cpu_threads(); /* so that few parts are not put together unevenly */
   int64_t batches = p->tiles == 0 ? j->batches : 1;
   double cost = product_cost(j);
-  if (cost * (double)batches < 50e3)
+  if (!tt_cpu_parallel_pays(cost * (double)batches))
     most = 1;
   p->group = (p->parts + most - 1) / most;
   int64_t groups = (p->parts + p->group - 1) / p->group;
@@ -333,7 +333,7 @@ static tt_error *run_shared(const tt_cpu_args *args, part_job *p, int64_t batch)
 static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
   const tt_cpu_gemm_kernels *kernels = tt_cpu_gemm_best();
   part_job p = {.dot = j, .kernel = j->dtype == TT_F32 ? &kernels->f32 : &kernels->f64};
-  if (j->batches >= 2 * tt_cpu_threads() || product_cost(j) < 60e3) {
+  if (j->batches >= 2 * tt_cpu_threads() || !tt_cpu_parallel_pays(product_cost(j))) {
     p.parts = j->batches;
     return run_parts(args, &p);
   }
