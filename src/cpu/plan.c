@@ -6,6 +6,7 @@
 #include "cpu/emit/emit.h"
 #include "cpu/passes/passes.h"
 #include "cpu/plan_internal.h"
+#include "cpu/stages.h"
 
 static tt_error *make_body(tt_cpu_plan *plan, const tt_hlo_func *func, int depth,
                            tt_cpu_body **out_body) {
@@ -95,15 +96,37 @@ static const struct pass {
   const char *name;
   tt_error *(*run)(tt_hlo_module *module);
 } passes[] = {
-    {"expand", tt_cpu_expand_module},
     {"promote", tt_cpu_promote},
     {"simplify", tt_cpu_simplify},
     {"transposes", tt_cpu_fold_transposes},
 };
 
-tt_error *tt_cpu_plan_new_take(tt_hlo_module *module, tt_cpu_plan **out_plan) {
-  tt_error *err = NULL;
+/* `*out_waits`: the plan is in stages. */
+static tt_error *make_stages(tt_cpu_plan *plan, int depth, bool *out_waits) {
+  TT_RETURN_IF_ERROR(tt_cpu_expand_module(plan->module, out_waits));
+  TT_RETURN_IF_ERROR(tt_cpu_dump_module(&plan->dump, "expand", plan->module));
+  /* Sizes that came with the run may contradict what the program says of its types. */
+  if (depth > 0)
+    TT_RETURN_IF_ERROR(tt_hlo_module_verify(plan->module));
+  return *out_waits ? tt_cpu_stages_new(plan->module, depth, &plan->stages) : NULL;
+}
+
+static tt_error *make_steps(tt_cpu_plan *plan) {
   tt_cpu_body *body = NULL;
+  for (size_t i = 0; i < TT_COUNT(passes); i++) {
+    TT_RETURN_IF_ERROR(passes[i].run(plan->module));
+    TT_RETURN_IF_ERROR(tt_cpu_dump_module(&plan->dump, passes[i].name, plan->module));
+  }
+  return make_body(plan, plan->module->funcs, 0, &body);
+}
+
+tt_error *tt_cpu_plan_new_take(tt_hlo_module *module, tt_cpu_plan **out_plan) {
+  return tt_cpu_plan_stage_take(module, 0, out_plan);
+}
+
+tt_error *tt_cpu_plan_stage_take(tt_hlo_module *module, int depth, tt_cpu_plan **out_plan) {
+  tt_error *err = NULL;
+  bool waits = false;
   *out_plan = NULL;
   tt_cpu_plan *plan = calloc(1, sizeof *plan);
   if (plan == NULL) {
@@ -113,14 +136,14 @@ tt_error *tt_cpu_plan_new_take(tt_hlo_module *module, tt_cpu_plan **out_plan) {
   plan->module = module;
   plan->dump = tt_cpu_dump_begin();
   TT_TRY(tt_cpu_dump_module(&plan->dump, "program", module));
-  for (size_t i = 0; i < TT_COUNT(passes); i++) {
-    TT_TRY(passes[i].run(module));
-    TT_TRY(tt_cpu_dump_module(&plan->dump, passes[i].name, module));
-  }
-  TT_TRY(make_body(plan, module->funcs, 0, &body));
+  TT_TRY(make_stages(plan, depth, &waits));
+  if (!waits)
+    TT_TRY(make_steps(plan));
   TT_TRY(fill_slots(plan));
-  find_stash(plan);
-  plan->costs = tt_cpu_costs_of(module);
+  if (!waits) {
+    find_stash(plan);
+    plan->costs = tt_cpu_costs_of(module);
+  }
   *out_plan = plan;
   plan = NULL;
 out:
@@ -131,6 +154,7 @@ out:
 void tt_cpu_plan_free(tt_cpu_plan *plan) {
   if (plan == NULL)
     return;
+  tt_cpu_stages_free(plan->stages);
   tt_cpu_codes_free(plan->codes);
   tt_hlo_module_free(plan->module);
   tt_arena_reset(&plan->arena);
@@ -151,4 +175,8 @@ const tt_cpu_slot *tt_cpu_plan_results(const tt_cpu_plan *plan, size_t *out_coun
 
 tt_cpu_costs tt_cpu_plan_costs(const tt_cpu_plan *plan) { return plan->costs; }
 
-int64_t tt_cpu_plan_scratch(const tt_cpu_plan *plan) { return plan->bodies->frame; }
+bool tt_cpu_plan_is_staged(const tt_cpu_plan *plan) { return plan->stages != NULL; }
+
+int64_t tt_cpu_plan_scratch(const tt_cpu_plan *plan) {
+  return plan->bodies == NULL ? 0 : plan->bodies->frame;
+}

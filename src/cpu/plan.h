@@ -36,6 +36,8 @@ typedef struct tt_cpu_costs {
   double flops, transcendentals, bytes;
 } tt_cpu_costs;
 tt_cpu_costs tt_cpu_plan_costs(const tt_cpu_plan *plan);
+/* Runs find some dims first, and may have to compile for them. Nothing is known of their costs. */
+bool tt_cpu_plan_is_staged(const tt_cpu_plan *plan);
 int64_t tt_cpu_plan_scratch(const tt_cpu_plan *plan); /* bytes that a run allocates besides */
 
 /* One run. `inputs` and `outputs` have an address for each slot, 64-byte aligned; that of a slot

@@ -86,6 +86,8 @@ struct tt_cpu_body {
   tt_cpu_body *next;
 };
 
+typedef struct tt_cpu_stages tt_cpu_stages; /* stages.h */
+
 /* Where the program is written down while it is made (dump.h). */
 typedef struct tt_cpu_dump {
   const char *folder; /* NULL: nowhere */
@@ -95,8 +97,9 @@ typedef struct tt_cpu_dump {
 struct tt_cpu_plan {
   tt_hlo_module *module;
   tt_arena arena;
-  tt_cpu_body *bodies; /* the first is @main */
-  tt_cpu_code *codes;  /* of its tile programs */
+  tt_cpu_body *bodies;   /* the first is @main */
+  tt_cpu_stages *stages; /* instead, where the run has to find dims first; or NULL */
+  tt_cpu_code *codes;    /* of its tile programs */
   tt_cpu_slot *params, *results;
   size_t params_count, results_count;
   tt_cpu_costs costs;
@@ -152,6 +155,9 @@ TT_NODISCARD tt_error *tt_cpu_place(tt_cpu_maker *maker);
 /* plan.c: the body of a function, made when it is not there yet. */
 TT_NODISCARD tt_error *tt_cpu_body_get(tt_cpu_plan *plan, const char *name, int depth,
                                        tt_cpu_body **out_body);
+/* plan.c: what stage `depth` has become of a program; as tt_cpu_plan_new_take. */
+TT_NODISCARD tt_error *tt_cpu_plan_stage_take(tt_hlo_module *module, int depth,
+                                              tt_cpu_plan **out_plan);
 /* costs.c */
 tt_cpu_costs tt_cpu_costs_of(const tt_hlo_module *module);
 

@@ -2,6 +2,7 @@
 
 #include "cpu/memory.h"
 #include "cpu/plan_internal.h"
+#include "cpu/stages.h"
 
 enum { LOCAL_SIZE = 8 << 10, CHUNK_LEAST = 64 << 10 };
 
@@ -119,7 +120,7 @@ static tt_error *run_stashed(const tt_cpu_plan *plan, const tt_cpu_call *call,
   return tt_cpu_body_run(plan->bodies, call, stack, inputs, call->outputs);
 }
 
-tt_error *tt_cpu_plan_run(const tt_cpu_plan *plan, const tt_cpu_call *call) {
+static tt_error *run_steps(const tt_cpu_plan *plan, const tt_cpu_call *call) {
   _Alignas(TT_CPU_ALIGN) char local[LOCAL_SIZE];
   uint64_t draws = 0;
   tt_cpu_stack stack = {.at = local, .left = LOCAL_SIZE, .draws = &draws}, mark = stack;
@@ -128,4 +129,9 @@ tt_error *tt_cpu_plan_run(const tt_cpu_plan *plan, const tt_cpu_call *call) {
                       : tt_cpu_body_run(plan->bodies, call, &stack, call->inputs, call->outputs);
   tt_cpu_stack_return(&stack, &mark);
   return err;
+}
+
+tt_error *tt_cpu_plan_run(const tt_cpu_plan *plan, const tt_cpu_call *call) {
+  return TT_UNLIKELY(plan->stages != NULL) ? tt_cpu_stages_run(plan->stages, plan, call)
+                                           : run_steps(plan, call);
 }

@@ -16,6 +16,14 @@ void tt_cpu_count_uses(tt_hlo_region *region) {
   count_region(region, true);
 }
 
+void tt_cpu_append_op(tt_hlo_region *region, tt_hlo_op *op) {
+  op->parent = region;
+  op->next = NULL;
+  op->previous = region->last;
+  *(region->last == NULL ? &region->first : &region->last->next) = op;
+  region->last = op;
+}
+
 void tt_cpu_unlink_op(tt_hlo_op *op) {
   *(op->previous == NULL ? &op->parent->first : &op->previous->next) = op->next;
   *(op->next == NULL ? &op->parent->last : &op->next->previous) = op->previous;

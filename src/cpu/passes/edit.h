@@ -6,6 +6,8 @@
 
 /* Numbers every value by how often ops read it. */
 void tt_cpu_count_uses(tt_hlo_region *region);
+/* At the end of the region. */
+void tt_cpu_append_op(tt_hlo_region *region, tt_hlo_op *op);
 void tt_cpu_unlink_op(tt_hlo_op *op);
 /* The value that is read where `value` was written: an op that was replaced is in no region, and
  * its operands are the values in place of its results. */

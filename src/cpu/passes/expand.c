@@ -50,12 +50,43 @@ tt_error *tt_cpu_expand_replace(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_value *c
   return op->operands == NULL ? tt_error_no_memory(size) : NULL;
 }
 
-static void append(tt_hlo_region *region, tt_hlo_op *op) {
-  op->parent = region;
-  op->next = NULL;
-  op->previous = region->last;
-  *(region->last == NULL ? &region->first : &region->last->next) = op;
-  region->last = op;
+/* ---- unknown dims ---- */
+
+static bool is_dynamic(const tt_hlo_type *type) {
+  for (int32_t i = 0; !type->token && i < type->rank; i++)
+    if (type->dims[i] == TT_HLO_DYNAMIC)
+      return true;
+  return false;
+}
+
+bool tt_cpu_waits(const tt_hlo_op *op) {
+  int64_t size = 0, count = 0;
+  bool waits = op->code == TT_HLO_DYNAMIC_CONV;
+  for (uint32_t i = 0; i < op->operands_count; i++)
+    waits = waits || is_dynamic(&op->operands[i]->type);
+  /* Its type does not say what the constant does. */
+  if (op->code == TT_HLO_SET_DIMENSION_SIZE)
+    return waits || !tt_cpu_constant_ints(op->operands[1], &size, 1, &count);
+  for (uint32_t i = 0; i < op->results_count; i++)
+    waits = waits || is_dynamic(&op->results[i].type);
+  return waits;
+}
+
+static bool region_waits(const tt_hlo_region *region) {
+  bool waits = false;
+  for (uint32_t i = 0; i < region->args_count; i++)
+    waits = waits || is_dynamic(&region->args[i].type);
+  for (const tt_hlo_op *op = region->first; op != NULL && !waits; op = op->next) {
+    waits = tt_cpu_waits(op);
+    for (uint32_t i = 0; i < op->regions_count; i++)
+      waits = waits || region_waits(op->regions[i]);
+  }
+  return waits;
+}
+
+bool tt_cpu_is_assertion(const tt_hlo_op *op) {
+  return op->code == TT_HLO_CUSTOM_CALL && op->results_count == 0 && op->operands_count > 0 &&
+         strcmp(tt_hlo_op_attr(op, TT_HLO_CALL_TARGET_NAME)->text, "shape_assertion") == 0;
 }
 
 /* ---- one op ---- */
@@ -103,9 +134,8 @@ static tt_error *expand_regions(tt_cpu_expand *x, tt_hlo_op *op) {
 /* JAX's checks of the sizes that a program with named dims is given. `*out_done`: it holds. */
 static tt_error *check_assertion(const tt_hlo_op *op, bool *out_done) {
   int64_t holds = 0, count = 0;
-  bool is = op->code == TT_HLO_CUSTOM_CALL && op->results_count == 0 && op->operands_count > 0 &&
-            strcmp(tt_hlo_op_attr(op, TT_HLO_CALL_TARGET_NAME)->text, "shape_assertion") == 0;
-  *out_done = is && tt_cpu_constant_ints(op->operands[0], &holds, 1, &count) && count == 1;
+  *out_done = tt_cpu_is_assertion(op) && tt_cpu_constant_ints(op->operands[0], &holds, 1, &count) &&
+              count == 1;
   return !*out_done || holds != 0
              ? NULL
              : tt_error_new(TT_INVALID_ARGUMENT, "shape_assertion: it does not hold");
@@ -127,9 +157,9 @@ static tt_error *expand_op(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_region *regio
     if (folded)
       return NULL;
   }
-  if (tt_cpu_expand_rules[op->code] != NULL)
+  if (tt_cpu_expand_rules[op->code] != NULL && !(x->dynamic && tt_cpu_waits(op)))
     return run_rule(x, op, region);
-  append(region, op);
+  tt_cpu_append_op(region, op);
   TT_RETURN_IF_ERROR(expand_regions(x, op));
   return x->dynamic && op->regions_count > 0 ? tt_cpu_refine_results(x, op) : NULL;
 }
@@ -145,13 +175,6 @@ tt_error *tt_cpu_expand_ops(tt_cpu_expand *x, tt_hlo_op *first, tt_hlo_region *r
 }
 
 /* ---- the module ---- */
-
-static bool is_dynamic(const tt_hlo_type *type) {
-  for (int32_t i = 0; !type->token && i < type->rank; i++)
-    if (type->dims[i] == TT_HLO_DYNAMIC)
-      return true;
-  return false;
-}
 
 /* Whether anything in the region is to be rewritten, and whether a dim is unknown. */
 static bool look(const tt_hlo_region *region, bool *dynamic) {
@@ -178,11 +201,12 @@ static tt_error *expand_func(tt_cpu_expand *x, tt_hlo_func *func) {
   return err == NULL ? NULL : tt_error_wrap_take(err, "@%s", func->name);
 }
 
-tt_error *tt_cpu_expand_module(tt_hlo_module *module) {
+tt_error *tt_cpu_expand_module(tt_hlo_module *module, bool *out_waits) {
   tt_hlo_value poison = {.type = {.dtype = TT_F32}};
   tt_cpu_expand x = {.build = {.module = module, .poison = &poison}, .ops_left = INLINED_MAX};
   tt_error *err = NULL;
   bool found = false;
+  *out_waits = false;
   for (tt_hlo_func *func = module->funcs; func != NULL; func = func->next)
     found = look(func->body, &x.dynamic) || found;
   if (!found && !x.dynamic)
@@ -191,6 +215,7 @@ tt_error *tt_cpu_expand_module(tt_hlo_module *module) {
     TT_TRY(expand_func(&x, func));
     if (x.dynamic) { /* all that it calls is in it now */
       func->next = NULL;
+      *out_waits = region_waits(func->body);
       break;
     }
   }

@@ -3,7 +3,8 @@
  * Each op is visited once, in order, with operands that are rewritten already. An op with a line in
  * expand.def is replaced by what its rule builds. Where the module has dims that it does not name,
  * calls are inlined, what constants alone decide is computed now, and types get the dims that
- * follow from that (refine.c); what stays unknown is refused when the op is compiled. */
+ * follow from that (refine.c); ops that concern what stays unknown are left as they are
+ * (stages.h). */
 #ifndef TT_CPU_PASSES_EXPAND_H
 #define TT_CPU_PASSES_EXPAND_H
 

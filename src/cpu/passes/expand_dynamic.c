@@ -1,12 +1,9 @@
-/* Dynamic ops whose sizes only the run knows, but whose result has known dims. */
+/* Dynamic ops whose operands only the run knows, but whose result has known dims: others wait
+ * (tt_cpu_waits). */
+#include <assert.h>
+
 #include "cpu/kernel.h"
 #include "cpu/passes/expand.h"
-
-/* Where the padding is a constant, refining has made a convolution of it. */
-void tt_cpu_expand_dynamic_conv(tt_cpu_expand *x, const tt_hlo_op *op, tt_hlo_value **results) {
-  (void)op;
-  results[0] = tt_hlo_fail(&x->build, TT_UNIMPLEMENTED, "a padding that only the run knows");
-}
 
 static bool holds(tt_hlo_list list, int64_t item) {
   for (size_t i = 0; i < list.count; i++)
@@ -25,10 +22,6 @@ void tt_cpu_expand_dynamic_gather(tt_cpu_expand *x, const tt_hlo_op *op, tt_hlo_
   for (int32_t i = 0; i < operand->rank; i++) {
     bool gone = holds(d->collapsed_slice_dims, i) || holds(d->operand_batching_dims, i);
     sizes[i] = gone || at == d->offset_dims.count ? 1 : result->dims[d->offset_dims.items[at++]];
-    if (sizes[i] < 0) {
-      results[0] = tt_hlo_fail(&x->build, TT_UNIMPLEMENTED, "slice sizes that only the run knows");
-      return;
-    }
   }
   results[0] = tt_hlo_gather(&x->build, op->operands[0], op->operands[1], d, sizes,
                              sorted != NULL && sorted->i64 != 0);
@@ -47,10 +40,6 @@ void tt_cpu_expand_real_dynamic_slice(tt_cpu_expand *x, const tt_hlo_op *op,
   tt_hlo_value *v = op->operands[0];
   for (int32_t axis = 0; axis < result->rank; axis++) {
     tt_hlo_dim count = tt_hlo_dim_number(result->dims[axis]);
-    if (count.size < 0) {
-      results[0] = tt_hlo_fail(b, TT_UNIMPLEMENTED, "limits that only the run knows");
-      return;
-    }
     tt_hlo_value *start = tt_hlo_convert(b, pick(b, op->operands[1], axis), TT_S64);
     tt_hlo_value *stride = tt_hlo_convert(b, pick(b, op->operands[3], axis), TT_S64);
     tt_hlo_value *steps = tt_hlo_iota(b, TT_S64, &count, 1, 0);
@@ -60,15 +49,16 @@ void tt_cpu_expand_real_dynamic_slice(tt_cpu_expand *x, const tt_hlo_op *op,
   results[0] = v;
 }
 
-/* A size that is a constant cuts the axis; that of the axis itself changes nothing. */
+/* A size cuts the axis; that of the axis itself changes nothing. */
 void tt_cpu_expand_set_dimension_size(tt_cpu_expand *x, const tt_hlo_op *op,
                                       tt_hlo_value **results) {
   tt_hlo_build *b = &x->build;
   int64_t axis = tt_hlo_op_attr(op, TT_HLO_DIMENSION)->i64, size = 0, count = 0;
   int64_t dim = op->operands[0]->type.dims[axis];
-  if (!tt_cpu_constant_ints(op->operands[1], &size, 1, &count) || dim < 0)
-    results[0] = tt_hlo_fail(b, TT_UNIMPLEMENTED, "a size that only the run knows");
-  else if (size < 0 || size > dim)
+  bool known = tt_cpu_constant_ints(op->operands[1], &size, 1, &count);
+  assert(known && dim >= 0);
+  (void)known;
+  if (size < 0 || size > dim)
     results[0] = tt_hlo_fail(b, TT_INVALID_ARGUMENT, "size %lld of a dim of %lld", (long long)size,
                              (long long)dim);
   else

@@ -5,8 +5,13 @@
 
 #include "hlo/hlo.h"
 
-/* Rewrites the module: ops made of others, dims found from constants. */
-TT_NODISCARD tt_error *tt_cpu_expand_module(tt_hlo_module *module);
+/* Rewrites the module: ops made of others, dims found from constants. `*out_waits`: some stay
+ * unknown. Then @main is its only function, and ops that such dims concern are as they were. */
+TT_NODISCARD tt_error *tt_cpu_expand_module(tt_hlo_module *module, bool *out_waits);
+/* Is it not to be expanded or compiled before more is known of its sizes? */
+bool tt_cpu_waits(const tt_hlo_op *op);
+/* JAX's check of sizes: a custom call that fails where its first operand is false. */
+bool tt_cpu_is_assertion(const tt_hlo_op *op);
 /* Matrix products and convolutions of integers whose result is a float: XLA takes them, and JAX
  * sends them for `preferred_element_type`; the specification does not. The operands are converted
  * first, so that kernels see floats only. */

@@ -192,14 +192,45 @@ static void refine_args(tt_hlo_op *op) {
         op->regions[i]->args[k].type = op->operands[k]->type;
 }
 
-tt_error *tt_cpu_refine_results(tt_cpu_expand *x, tt_hlo_op *op) {
-  if (op->code == TT_HLO_CUSTOM_CALL || op->code == TT_HLO_CONSTANT || op->code == TT_HLO_RETURN)
+/* What inference found of a result together with what the program says: dims that follow from
+ * nothing yet stay as they are declared, and what follows must agree. */
+static tt_error *keep_declared(tt_cpu_expand *x, const tt_hlo_op *op, const tt_hlo_type *declared,
+                               tt_hlo_type *found) {
+  int64_t dims[TT_HLO_RANK_MAX];
+  if (declared->token || declared->rank != found->rank)
     return NULL;
+  if (!tt_hlo_type_compatible(declared, found))
+    return tt_error_new(TT_INVALID_ARGUMENT, "%s: a result is declared with other dims than it has",
+                        tt_hlo_ops[op->code].mnemonic);
+  bool more = false;
+  for (int32_t i = 0; i < found->rank; i++) {
+    bool kept = found->dims[i] == TT_HLO_DYNAMIC && declared->dims[i] != TT_HLO_DYNAMIC;
+    dims[i] = kept ? declared->dims[i] : found->dims[i];
+    more = more || kept;
+  }
+  return more ? set_dims(x, found, dims, found->rank) : NULL;
+}
+
+static tt_error *infer_results(tt_cpu_expand *x, tt_hlo_op *op, const tt_hlo_type *declared) {
   if (op->code == TT_HLO_RESHAPE)
     TT_RETURN_IF_ERROR(refine_reshape(x, op));
   if (op->code == TT_HLO_CONVERT || op->code == TT_HLO_BITCAST_CONVERT)
     TT_RETURN_IF_ERROR(refine_same_dims(x, op));
-  return tt_hlo_op_infer(arena_of(x), op);
+  TT_RETURN_IF_ERROR(tt_hlo_op_infer(arena_of(x), op));
+  for (uint32_t i = 0; i < op->results_count; i++)
+    TT_RETURN_IF_ERROR(keep_declared(x, op, &declared[i], &op->results[i].type));
+  return NULL;
+}
+
+tt_error *tt_cpu_refine_results(tt_cpu_expand *x, tt_hlo_op *op) {
+  if (op->code == TT_HLO_CUSTOM_CALL || op->code == TT_HLO_CONSTANT || op->code == TT_HLO_RETURN)
+    return NULL;
+  tt_hlo_type *declared = tt_arena_array(&x->scratch, op->results_count, sizeof *declared);
+  if (declared == NULL)
+    return tt_error_no_memory(op->results_count * sizeof *declared);
+  for (uint32_t i = 0; i < op->results_count; i++)
+    declared[i] = op->results[i].type;
+  return infer_results(x, op, declared);
 }
 
 tt_error *tt_cpu_refine(tt_cpu_expand *x, tt_hlo_op *op) {

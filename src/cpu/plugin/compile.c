@@ -135,7 +135,8 @@ static tt_error *describe(PJRT_Executable *e) {
   set_cost(e, "bytes accessed", costs.bytes);
   set_cost(e, "optimal_seconds", estimate_ns(&costs) * 1e-9);
   /* Replicas may wait for each other, each on its own thread. */
-  e->quick = e->replicas * e->partitions == 1 && estimate_ns(&costs) < QUICK_NS;
+  e->quick = e->replicas * e->partitions == 1 && !tt_cpu_plan_is_staged(e->plan) &&
+             estimate_ns(&costs) < QUICK_NS;
   return NULL;
 }
 

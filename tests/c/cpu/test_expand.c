@@ -266,7 +266,7 @@ TEST(cpu_expand, refuses) {
       {MAIN(C("x", "[1, 2]", "2xi32") OPAQUE("n", "1", "i32") "%r = stablehlo.set_dimension_size "
                                                               "%x, %n, dim = 0 : (tensor<2xi32>, "
                                                               "tensor<i32>) -> tensor<?xi32>"),
-       TT_UNIMPLEMENTED, "set_dimension_size: a size that only the run knows"},
+       TT_UNIMPLEMENTED, "result 0 of @main: dims that only the run knows"},
       {MAIN(C("n", "-3", "1xi32") "%r = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) "
                                   "-> tensor<?xi32>"),
        TT_INVALID_ARGUMENT, "dim 0 is found to be -3"},

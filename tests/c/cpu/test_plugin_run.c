@@ -300,6 +300,51 @@ out:
 
 /* ---- devices and threads ---- */
 
+/* The first argument's value is how many of the second's are summed. A wrong one is the error of
+ * that run's event and output; the next run is as if it had not been. */
+TEST_WITHOUT_TORTURE(cpu_plugin_run, sizes_of_which_only_the_run_knows) {
+  static const char text[] =
+      "func.func @main(%n: tensor<16xf32>, %x: tensor<16xf32>) -> tensor<f32> {\n"
+      "%z = stablehlo.constant dense<0> : tensor<1xi32>\n"
+      "%o = stablehlo.constant dense<1> : tensor<1xi32>\n"
+      "%f = stablehlo.constant dense<0.0> : tensor<f32>\n"
+      "%a = stablehlo.slice %n [0:1] : (tensor<16xf32>) -> tensor<1xf32>\n"
+      "%l = stablehlo.convert %a : (tensor<1xf32>) -> tensor<1xi32>\n"
+      "%v = stablehlo.real_dynamic_slice %x, %z, %l, %o : (tensor<16xf32>, tensor<1xi32>, "
+      "tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>\n"
+      "%r = stablehlo.reduce(%v init: %f) applies stablehlo.add across dimensions = [0] : "
+      "(tensor<?xf32>, tensor<f32>) -> tensor<f32>\nreturn %r : tensor<f32>\n}\n";
+  static const float sizes[] = {3, 17, -1, 16, 3};
+  add a;
+  float sum = 0;
+  if (!set_up(&a, 1, 16, ""))
+    goto out;
+  tt_pj_executable_free(a.executable);
+  a.executable = NULL;
+  REQUIRE_OK(cpu_compile(&a.s, text, NULL, &a.executable));
+  for (size_t i = 0; i < TT_COUNT(sizes); i++) {
+    tt_pj_event *done = NULL;
+    tt_pj_buffer_free(a.s.plugin, a.args[0]);
+    a.args[0] = NULL;
+    REQUIRE_OK(cpu_filled(&a.s, a.s.devices[0], 16, sizes[i], &a.args[0]));
+    REQUIRE_OK(run(&a, &done));
+    tt_error *err = tt_pj_event_await_take(a.s.plugin, done);
+    if (sizes[i] < 0 || sizes[i] > 16) {
+      EXPECT_ERR(err, TT_INVALID_ARGUMENT, "slice");
+      EXPECT_ERR(tt_pj_buffer_to_host(a.s.plugin, a.out, &sum, sizeof sum, NULL),
+                 TT_INVALID_ARGUMENT, "slice");
+    } else {
+      REQUIRE_OK(err);
+      REQUIRE_OK(tt_pj_buffer_to_host(a.s.plugin, a.out, &sum, sizeof sum, NULL));
+      EXPECT_DOUBLE((double)sum, 2 * (double)sizes[i], 0);
+    }
+    tt_pj_buffer_free(a.s.plugin, a.out);
+    a.out = NULL;
+  }
+out:
+  tear_down(&a);
+}
+
 TEST_WITHOUT_TORTURE(cpu_plugin_run, on_the_device_it_was_compiled_for) {
   add a;
   int second = 1;
