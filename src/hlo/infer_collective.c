@@ -31,7 +31,7 @@ static tt_error *check_unique(tt_arena *arena, const tt_hlo_op *op, const char *
  * of its partitions: how many those are, the op does not say. */
 static bool spans_partitions(const tt_hlo_op *op, const tt_hlo_attr *channel, bool global) {
   bool by_both = op->code == TT_HLO_ALL_GATHER || op->code == TT_HLO_ALL_REDUCE ||
-                 op->code == TT_HLO_REDUCE_SCATTER;
+                 op->code == TT_HLO_REDUCE_SCATTER || op->code == TT_HLO_COLLECTIVE_REDUCE;
   return by_both && channel != NULL && channel->i64 > 0 && !global;
 }
 
@@ -172,7 +172,8 @@ tt_error *tt_hlo_infer_collective(tt_arena *arena, tt_hlo_op *op) {
     TT_RETURN_IF_ERROR(check_pairs(arena, op));
   else
     TT_RETURN_IF_ERROR(check_groups(arena, op, &group));
-  if (op->code == TT_HLO_ALL_REDUCE || op->code == TT_HLO_REDUCE_SCATTER)
+  if (op->code == TT_HLO_ALL_REDUCE || op->code == TT_HLO_REDUCE_SCATTER ||
+      op->code == TT_HLO_COLLECTIVE_REDUCE)
     TT_RETURN_IF_ERROR(check_computation(op)); /* all_reduce_c5, _c7, reduce_scatter_c7, _c9 */
   else
     TT_RETURN_IF_ERROR(check_dtypes(op));

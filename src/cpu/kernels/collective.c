@@ -169,6 +169,23 @@ tt_error *tt_cpu_kernel_reduce_scatter(const tt_cpu_args *args) {
   return err;
 }
 
+/* The first of the group gets all, the others and who is in none get zeros. */
+tt_error *tt_cpu_kernel_reduce_to_first(const tt_cpu_args *args) {
+  visit v;
+  tt_error *err = NULL;
+  TT_RETURN_IF_ERROR(arrive(args, &v));
+  for (uint32_t i = 0; i < args->op->results_count && err == NULL; i++) {
+    const tt_hlo_type *type = &args->op->results[i].type;
+    fold f = fold_of(&v, i);
+    if (v.position == 0)
+      err = fold_range(&f, 0, tt_cpu_count(type), args->out[i]);
+    else if (tt_cpu_bytes(type) > 0)
+      memset(args->out[i], 0, (size_t)tt_cpu_bytes(type));
+  }
+  leave(&v);
+  return err;
+}
+
 /* ---- moves ---- */
 
 static void gather_operand(const visit *v, uint32_t operand) {
