@@ -25,6 +25,14 @@ tt_error *run_plan(const tt_cpu_plan *plan, const void *const *inputs, void *con
   return tt_cpu_plan_run(plan, &call);
 }
 
+tt_error *run_text(const char *text, const void *const *inputs, void *const *outputs) {
+  tt_cpu_plan *plan = NULL;
+  TT_RETURN_IF_ERROR(plan_of(text, &plan));
+  tt_error *err = run_plan(plan, inputs, outputs);
+  tt_cpu_plan_free(plan);
+  return err;
+}
+
 /* Between neighbours of the wanted value, in its own type. */
 static bool within(tt_dtype dtype, double got, double want, double ulps) {
   if (got == want || (got != got && want != want))

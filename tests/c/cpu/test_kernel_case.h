@@ -24,5 +24,6 @@ void check_case(const kernel_case *c);
 TT_NODISCARD tt_error *plan_of(const char *text, tt_cpu_plan **out_plan);
 TT_NODISCARD tt_error *run_plan(const tt_cpu_plan *plan, const void *const *inputs,
                                 void *const *outputs);
+TT_NODISCARD tt_error *run_text(const char *text, const void *const *inputs, void *const *outputs);
 
 #endif /* TT_TEST_KERNEL_CASE_H */

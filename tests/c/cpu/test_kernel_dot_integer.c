@@ -56,14 +56,12 @@ static void check(const int_case *c) {
   int64_t out_size = (int64_t)c->batch * c->m * c->n;
   char *a = malloc((size_t)(a_size * c->in_bytes)), *b = malloc((size_t)(b_size * c->in_bytes)),
        *out = malloc((size_t)(out_size * c->out_bytes));
-  tt_cpu_plan *plan = NULL;
   for (int64_t i = 0; i < a_size * c->in_bytes; i++)
     a[i] = (char)tt_hash64(&i, sizeof i, 1);
   for (int64_t i = 0; i < b_size * c->in_bytes; i++)
     b[i] = (char)tt_hash64(&i, sizeof i, 2);
   write_text(c, text, sizeof text);
-  EXPECT_OK(plan_of(text, &plan));
-  EXPECT_OK(run_plan(plan, (const void *[]){a, b}, (void *[]){out}));
+  EXPECT_OK(run_text(text, (const void *[]){a, b}, (void *[]){out}));
   for (int64_t i = 0; i < out_size; i++) {
     int64_t batch = i / c->m / c->n, m = i / c->n % c->m, n = i % c->n;
     uint64_t sum = 0;
@@ -72,7 +70,6 @@ static void check(const int_case *c) {
              load(b, batch * c->k * c->n + (c->turn_b ? n * c->k + k : k * c->n + n), c->in_bytes);
     EXPECT(memcmp(&sum, out + i * c->out_bytes, (size_t)c->out_bytes) == 0);
   }
-  tt_cpu_plan_free(plan);
   free(a);
   free(b);
   free(out);

@@ -86,15 +86,12 @@ static float narrow[2 * ROWS * COLUMNS_MOST], got[2 * ROWS * COLUMNS_MOST];
 
 static void transform(const char *type, bool both, int columns, const char *in, const char *out) {
   char text[512], length[32];
-  tt_cpu_plan *plan = NULL;
   snprintf(length, sizeof length, both ? "%d, %d" : "%d", both ? ROWS : columns, columns);
   snprintf(text, sizeof text,
            "func.func @main(%%x: %s) -> %s {\n%%y = stablehlo.fft %%x, type = %s, length = [%s] : "
            "(%s) -> %s\nreturn %%y : %s\n}",
            in, out, type, length, in, out, out);
-  EXPECT_OK(plan_of(text, &plan));
-  EXPECT_OK(run_plan(plan, (const void *[]){narrow}, (void *[]){got}));
-  tt_cpu_plan_free(plan);
+  EXPECT_OK(run_text(text, (const void *[]){narrow}, (void *[]){got}));
 }
 
 /* Within some last places of f32 at the size that sums have. */

@@ -36,13 +36,6 @@ static int64_t clamp(int64_t value, int64_t most) {
   return value < 0 ? 0 : value > most ? most : value;
 }
 
-static void run_text(const char *text, const void *const *inputs, void *const *outputs) {
-  tt_cpu_plan *plan = NULL;
-  EXPECT_OK(plan_of(text, &plan));
-  EXPECT_OK(run_plan(plan, inputs, outputs));
-  tt_cpu_plan_free(plan);
-}
-
 static char bytes_in[3 * COUNT * 16], bytes_out[ROWS * COUNT * 16], number_bytes[2 * COUNT * 8];
 
 static void fill_bytes(void) {
@@ -62,7 +55,7 @@ static void check_elements(const kind *element, const kind *index) {
            element->name, index->name, element->name, element->name, index->name, element->name,
            element->name);
   put_numbers(index, number_bytes, 2 * COUNT);
-  run_text(text, (const void *[]){bytes_in, number_bytes}, (void *[]){bytes_out});
+  EXPECT_OK(run_text(text, (const void *[]){bytes_in, number_bytes}, (void *[]){bytes_out}));
   for (int i = 0; i < COUNT; i++) {
     int64_t at = clamp(number(index, 2 * i), ROWS - 1) * COLUMNS +
                  clamp(number(index, 2 * i + 1), COLUMNS - 1);
@@ -83,7 +76,7 @@ static void check_columns(const kind *element, const kind *index) {
            element->name, index->name, element->name, element->name, index->name, element->name,
            element->name);
   put_numbers(index, number_bytes, COUNT);
-  run_text(text, (const void *[]){bytes_in, number_bytes}, (void *[]){bytes_out});
+  EXPECT_OK(run_text(text, (const void *[]){bytes_in, number_bytes}, (void *[]){bytes_out}));
   for (int i = 0; i < ROWS * COUNT; i++) {
     int64_t at = i / COUNT * COLUMNS + clamp(number(index, i % COUNT), COLUMNS - 1);
     EXPECT(memcmp(bytes_out + i * element->bytes, bytes_in + at * element->bytes,
@@ -121,7 +114,8 @@ static void check_overwrite(const kind *element, const kind *index) {
   scatter_text(text, sizeof text, body, element, index);
   put_numbers(index, number_bytes, COUNT);
   const char *updates = bytes_in + 45 * size;
-  run_text(text, (const void *[]){bytes_in, number_bytes, updates}, (void *[]){bytes_out});
+  EXPECT_OK(
+      run_text(text, (const void *[]){bytes_in, number_bytes, updates}, (void *[]){bytes_out}));
   memcpy(want, bytes_in, 45 * size);
   for (int i = 0; i < COUNT; i++) {
     int64_t at = number(index, i);
@@ -131,26 +125,26 @@ static void check_overwrite(const kind *element, const kind *index) {
   EXPECT(memcmp(want, bytes_out, 45 * size) == 0);
 }
 
-#define CHECK_ADD(T, NAME, INDEX)                                              \
-  do {                                                                         \
-    const kind element_ = {NAME, sizeof(T)};                                   \
-    T x_[45], u_[COUNT], got_[45];                                             \
-    char text_[1500];                                                          \
-    for (int k_ = 0; k_ < 45; k_++)                                            \
-      x_[k_] = (T)k_;                                                          \
-    for (int k_ = 0; k_ < COUNT; k_++)                                         \
-      u_[k_] = (T)(k_ % 100 - 50);                                             \
-    scatter_text(text_, sizeof text_,                                          \
-                 "%c = stablehlo.add %a, %b : tensor<" NAME                    \
-                 ">\nstablehlo.return %c : tensor<" NAME ">\n",                \
-                 &element_, INDEX);                                            \
-    put_numbers(INDEX, number_bytes, COUNT);                                   \
-    run_text(text_, (const void *[]){x_, number_bytes, u_}, (void *[]){got_}); \
-    for (int k_ = 0; k_ < COUNT; k_++)                                         \
-      if (number(INDEX, k_) >= 0 && number(INDEX, k_) < 45)                    \
-        x_[number(INDEX, k_)] += u_[k_];                                       \
-    for (int k_ = 0; k_ < 45; k_++)                                            \
-      EXPECT(x_[k_] == got_[k_]);                                              \
+#define CHECK_ADD(T, NAME, INDEX)                                                         \
+  do {                                                                                    \
+    const kind element_ = {NAME, sizeof(T)};                                              \
+    T x_[45], u_[COUNT], got_[45];                                                        \
+    char text_[1500];                                                                     \
+    for (int k_ = 0; k_ < 45; k_++)                                                       \
+      x_[k_] = (T)k_;                                                                     \
+    for (int k_ = 0; k_ < COUNT; k_++)                                                    \
+      u_[k_] = (T)(k_ % 100 - 50);                                                        \
+    scatter_text(text_, sizeof text_,                                                     \
+                 "%c = stablehlo.add %a, %b : tensor<" NAME                               \
+                 ">\nstablehlo.return %c : tensor<" NAME ">\n",                           \
+                 &element_, INDEX);                                                       \
+    put_numbers(INDEX, number_bytes, COUNT);                                              \
+    EXPECT_OK(run_text(text_, (const void *[]){x_, number_bytes, u_}, (void *[]){got_})); \
+    for (int k_ = 0; k_ < COUNT; k_++)                                                    \
+      if (number(INDEX, k_) >= 0 && number(INDEX, k_) < 45)                               \
+        x_[number(INDEX, k_)] += u_[k_];                                                  \
+    for (int k_ = 0; k_ < 45; k_++)                                                       \
+      EXPECT(x_[k_] == got_[k_]);                                                         \
   } while (0)
 
 TEST(cpu_kernel_indices, scatter) {

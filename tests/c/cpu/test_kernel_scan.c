@@ -17,7 +17,6 @@ typedef struct scan_case {
 
 static void run_scan(const scan_case *c, const void *in, void *out) {
   char text[1500];
-  tt_cpu_plan *plan = NULL;
   snprintf(text, sizeof text,
            "func.func @main(%%x: tensor<5x37x%dx%s>) -> tensor<5x37x%dx%s> {\n"
            "%%z = stablehlo.constant dense<%s> : tensor<%s>\n"
@@ -29,9 +28,7 @@ static void run_scan(const scan_case *c, const void *in, void *out) {
            c->inner, c->element, c->inner, c->element, c->init, c->element, c->element, c->element,
            c->op, c->element, c->element, c->forward ? "[36, 0]" : "[0, 36]", c->inner, c->element,
            c->element, c->inner, c->element, c->inner, c->element);
-  EXPECT_OK(plan_of(text, &plan));
-  EXPECT_OK(run_plan(plan, (const void *[]){in}, (void *[]){out}));
-  tt_cpu_plan_free(plan);
+  EXPECT_OK(run_text(text, (const void *[]){in}, (void *[]){out}));
 }
 
 /* Element k of the scan that element i lies in, counted from where it begins. */
