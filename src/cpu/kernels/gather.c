@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/kernels/by_size.h"
 #include "cpu/kernels/indices.h"
 #include "cpu/kernels/move.h"
 
@@ -70,30 +71,11 @@ static void lay_out(gather_job *g, const tt_hlo_type *result) {
 
 #define COPY_ELEMENTS(T)              \
   for (int64_t i = 0; i < count; i++) \
-    ((T *)out)[i * step] = ((const T *)in)[offsets[i]];
-
-typedef struct bytes16 {
-  uint64_t halves[2];
-} bytes16;
+  ((T *)out)[i * step] = ((const T *)in)[offsets[i]]
 
 static void copy_elements(int bytes, const char *in, const int64_t *offsets, char *out,
                           int64_t step, int64_t count) {
-  switch (bytes) {
-    case 1:
-      COPY_ELEMENTS(uint8_t)
-      break;
-    case 2:
-      COPY_ELEMENTS(uint16_t)
-      break;
-    case 4:
-      COPY_ELEMENTS(uint32_t)
-      break;
-    case 8:
-      COPY_ELEMENTS(uint64_t)
-      break;
-    default:
-      COPY_ELEMENTS(bytes16)
-  }
+  TT_CPU_BY_SIZE(bytes, COPY_ELEMENTS)
 }
 
 /* Place `p` of the slices at `offsets`. */

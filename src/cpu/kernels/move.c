@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cpu/kernels/by_size.h"
+
 static bool joins(const tt_cpu_move *m, int32_t outer, int32_t inner) {
   return m->in[outer] == m->in[inner] * m->dims[inner] &&
          m->out[outer] == m->out[inner] * m->dims[inner];
@@ -28,10 +30,6 @@ void tt_cpu_move_simplify(tt_cpu_move *m) {
   m->rank = rank;
 }
 
-typedef struct pair {
-  uint64_t low, high;
-} pair;
-
 /* ---- one row ---- */
 
 #define ROW(T)                            \
@@ -56,23 +54,7 @@ static void copy_row(int64_t count, const char *in, int64_t from, char *out, int
     tt_cpu_fill(out, in, count, bytes);
     return;
   }
-  switch (bytes) {
-    case 1:
-      ROW(uint8_t);
-      break;
-    case 2:
-      ROW(uint16_t);
-      break;
-    case 4:
-      ROW(uint32_t);
-      break;
-    case 8:
-      ROW(uint64_t);
-      break;
-    default:
-      ROW(pair);
-      break;
-  }
+  TT_CPU_BY_SIZE(bytes, ROW)
 }
 
 /* ---- a plane whose rows are columns in the other view: in blocks, so that lines are reused ----
@@ -97,23 +79,7 @@ enum { BLOCK = 16 };
 /* out[i, j] = in[j, i]. */
 static void copy_plane(int64_t rows, int64_t columns, const char *in, int64_t in_column, char *out,
                        int64_t out_row, int bytes) {
-  switch (bytes) {
-    case 1:
-      PLANE(uint8_t);
-      break;
-    case 2:
-      PLANE(uint16_t);
-      break;
-    case 4:
-      PLANE(uint32_t);
-      break;
-    case 8:
-      PLANE(uint64_t);
-      break;
-    default:
-      PLANE(pair);
-      break;
-  }
+  TT_CPU_BY_SIZE(bytes, PLANE)
 }
 
 /* ---- all ---- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/kernels/by_size.h"
 #include "cpu/kernels/sort_key.h"
 
 enum { KEYS_MAX = 8, SLOT = 64 };
@@ -23,37 +24,18 @@ typedef struct sort_job {
 
 #define PLACE(T, ITEMS)                 \
   for (int64_t i = begin; i < end; i++) \
-    ((T *)out)[i * stride] = ((const T *)in)[(int64_t)(ITEMS)[i].index * stride];
+  ((T *)out)[i * stride] = ((const T *)in)[(int64_t)(ITEMS)[i].index * stride]
 
-typedef struct bytes16 {
-  uint64_t halves[2];
-} bytes16;
-
-#define PLACE_BY_SIZE(ITEMS) \
-  switch (bytes) {           \
-    case 1:                  \
-      PLACE(uint8_t, ITEMS)  \
-      break;                 \
-    case 2:                  \
-      PLACE(uint16_t, ITEMS) \
-      break;                 \
-    case 4:                  \
-      PLACE(uint32_t, ITEMS) \
-      break;                 \
-    case 8:                  \
-      PLACE(uint64_t, ITEMS) \
-      break;                 \
-    default:                 \
-      PLACE(bytes16, ITEMS)  \
-  }
+#define PLACE_NARROW(T) PLACE(T, (const tt_cpu_sort_narrow *)items)
+#define PLACE_WIDE(T) PLACE(T, (const tt_cpu_sort_item *)items)
 
 /* The elements of places [begin, end) of a line. */
 static void place_elements(int bytes, const void *in, void *out, int64_t stride, const void *items,
                            bool narrow, int64_t begin, int64_t end) {
   if (narrow)
-    PLACE_BY_SIZE((const tt_cpu_sort_narrow *)items)
+    TT_CPU_BY_SIZE(bytes, PLACE_NARROW)
   else
-    PLACE_BY_SIZE((const tt_cpu_sort_item *)items)
+    TT_CPU_BY_SIZE(bytes, PLACE_WIDE)
 }
 
 static int64_t line_at(const sort_job *j, int64_t line) {
