@@ -32,10 +32,9 @@ static tt_error *add_value(tt_cpu_maker *m, tt_cpu_value_kind kind, tt_cpu_block
 
 tt_error *tt_cpu_add_typed(tt_cpu_maker *m, tt_hlo_value *from, tt_cpu_value_kind kind,
                            tt_cpu_block *block) {
-  for (int32_t i = 0; !from->type.token && i < from->type.rank; i++)
-    if (from->type.dims[i] < 0)
-      return tt_error_new(TT_UNIMPLEMENTED, "%s: dims that only the run knows are not implemented",
-                          from->op == NULL ? "an argument" : tt_hlo_ops[from->op->code].mnemonic);
+  if (!tt_hlo_type_is_known(&from->type))
+    return tt_error_new(TT_UNIMPLEMENTED, "%s: dims that only the run knows are not implemented",
+                        from->op == NULL ? "an argument" : tt_hlo_ops[from->op->code].mnemonic);
   TT_RETURN_IF_ERROR(add_value(m, kind, block, &from->number));
   tt_cpu_value *value = tt_cpu_value_at(m, from->number);
   value->count = from->type.token ? 0 : tt_cpu_count(&from->type);

@@ -48,13 +48,6 @@ typedef struct scanner {
   uint32_t next;
 } scanner;
 
-static bool has_known_dims(const tt_hlo_type *type) {
-  for (int32_t i = 0; !type->token && i < type->rank; i++)
-    if (type->dims[i] < 0)
-      return false;
-  return !type->token;
-}
-
 /* Random numbers go by their place in a run, and other devices run their programs once. */
 static bool repeats(const tt_hlo_op *op) {
   const tt_hlo_attr *effect = tt_hlo_op_attr(op, TT_HLO_HAS_SIDE_EFFECT);
@@ -87,7 +80,7 @@ static bool scan_op(scanner *s, const tt_hlo_op *op) {
   bool fine = repeats(op) && !tt_cpu_waits(op), is_free = true;
   s->next = inside;
   for (uint32_t i = 0; i < op->results_count; i++)
-    fine = fine && has_known_dims(&op->results[i].type);
+    fine = fine && !op->results[i].type.token && tt_hlo_type_is_known(&op->results[i].type);
   for (uint32_t i = 0; i < op->operands_count; i++) {
     fine = fine && (s->state[op->operands[i]->number] & FINE) != 0;
     is_free = is_free && (s->state[op->operands[i]->number] & FREE) != 0;
@@ -104,7 +97,8 @@ static bool scan_op(scanner *s, const tt_hlo_op *op) {
 static bool scan_region(scanner *s, const tt_hlo_region *region, uint8_t args) {
   bool fine = true;
   for (uint32_t i = 0; i < region->args_count; i++)
-    s->state[s->next++] = has_known_dims(&region->args[i].type) ? args : 0;
+    s->state[s->next++] =
+        !region->args[i].type.token && tt_hlo_type_is_known(&region->args[i].type) ? args : 0;
   for (const tt_hlo_op *op = region->first; op != NULL; op = op->next)
     fine = scan_op(s, op) && fine;
   return fine;
@@ -190,11 +184,11 @@ static tt_error *check_collectives(const tt_hlo_region *region) {
 static tt_error *check_main(const tt_hlo_region *body) {
   const tt_hlo_op *end = body->last;
   for (uint32_t i = 0; i < body->args_count; i++)
-    if (!body->args[i].type.token && !has_known_dims(&body->args[i].type))
+    if (!tt_hlo_type_is_known(&body->args[i].type))
       return tt_error_new(TT_UNIMPLEMENTED, "parameter %u of @main: dims that only the run knows",
                           i);
   for (uint32_t i = 0; i < end->operands_count; i++)
-    if (!end->operands[i]->type.token && !has_known_dims(&end->operands[i]->type))
+    if (!tt_hlo_type_is_known(&end->operands[i]->type))
       return tt_error_new(TT_UNIMPLEMENTED, "result %u of @main: dims that only the run knows", i);
   return check_collectives(body);
 }

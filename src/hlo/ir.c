@@ -56,6 +56,13 @@ bool tt_hlo_type_compatible(const tt_hlo_type *a, const tt_hlo_type *b) {
   return true;
 }
 
+bool tt_hlo_type_is_known(const tt_hlo_type *type) {
+  for (int32_t i = 0; !type->token && i < type->rank; i++)
+    if (type->dims[i] == TT_HLO_DYNAMIC)
+      return false;
+  return true;
+}
+
 tt_error *tt_hlo_type_check(const tt_hlo_type *type) {
   int64_t size = 1;
   bool fits = true, zero = false;

@@ -270,6 +270,8 @@ const tt_hlo_func *tt_hlo_func_find(const tt_hlo_module *module, const char *nam
 const tt_hlo_attr *tt_hlo_op_attr(const tt_hlo_op *op, tt_hlo_attr_name name);
 /* Are these replica_groups axes of a mesh, as text? `groups` may be NULL. */
 bool tt_hlo_groups_are_axes(const tt_hlo_attr *groups);
+/* A tensor, or a token, none of whose dims only the run knows. */
+bool tt_hlo_type_is_known(const tt_hlo_type *type);
 bool tt_hlo_type_equal(const tt_hlo_type *a, const tt_hlo_type *b);
 /* Equal, or compatible where one of two dims is dynamic. */
 bool tt_hlo_type_compatible(const tt_hlo_type *a, const tt_hlo_type *b);

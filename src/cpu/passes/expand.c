@@ -52,30 +52,23 @@ tt_error *tt_cpu_expand_replace(tt_cpu_expand *x, tt_hlo_op *op, tt_hlo_value *c
 
 /* ---- unknown dims ---- */
 
-static bool is_dynamic(const tt_hlo_type *type) {
-  for (int32_t i = 0; !type->token && i < type->rank; i++)
-    if (type->dims[i] == TT_HLO_DYNAMIC)
-      return true;
-  return false;
-}
-
 bool tt_cpu_waits(const tt_hlo_op *op) {
   int64_t size = 0, count = 0;
   bool waits = op->code == TT_HLO_DYNAMIC_CONV;
   for (uint32_t i = 0; i < op->operands_count; i++)
-    waits = waits || is_dynamic(&op->operands[i]->type);
+    waits = waits || !tt_hlo_type_is_known(&op->operands[i]->type);
   /* Its type does not say what the constant does. */
   if (op->code == TT_HLO_SET_DIMENSION_SIZE)
     return waits || !tt_cpu_constant_ints(op->operands[1], &size, 1, &count);
   for (uint32_t i = 0; i < op->results_count; i++)
-    waits = waits || is_dynamic(&op->results[i].type);
+    waits = waits || !tt_hlo_type_is_known(&op->results[i].type);
   return waits;
 }
 
 static bool region_waits(const tt_hlo_region *region) {
   bool waits = false;
   for (uint32_t i = 0; i < region->args_count; i++)
-    waits = waits || is_dynamic(&region->args[i].type);
+    waits = waits || !tt_hlo_type_is_known(&region->args[i].type);
   for (const tt_hlo_op *op = region->first; op != NULL && !waits; op = op->next) {
     waits = tt_cpu_waits(op);
     for (uint32_t i = 0; i < op->regions_count; i++)
@@ -180,11 +173,11 @@ tt_error *tt_cpu_expand_ops(tt_cpu_expand *x, tt_hlo_op *first, tt_hlo_region *r
 static bool look(const tt_hlo_region *region, bool *dynamic) {
   bool found = false;
   for (uint32_t i = 0; i < region->args_count; i++)
-    *dynamic = *dynamic || is_dynamic(&region->args[i].type);
+    *dynamic = *dynamic || !tt_hlo_type_is_known(&region->args[i].type);
   for (const tt_hlo_op *op = region->first; op != NULL; op = op->next) {
     found = found || tt_cpu_expand_rules[op->code] != NULL;
     for (uint32_t i = 0; i < op->results_count; i++)
-      *dynamic = *dynamic || is_dynamic(&op->results[i].type);
+      *dynamic = *dynamic || !tt_hlo_type_is_known(&op->results[i].type);
     /* Its padding or sizes may be computed from constants. */
     *dynamic = *dynamic || op->code == TT_HLO_DYNAMIC_CONV || op->code == TT_HLO_SET_DIMENSION_SIZE;
     for (uint32_t i = 0; i < op->regions_count; i++)

@@ -109,9 +109,8 @@ static bool may_merge(const tt_hlo_op *op) {
   if (op->results_count != 1 || op->regions_count > 0 || op->results[0].type.token ||
       (tt_hlo_ops[op->code].traits & TT_HLO_EFFECT) != 0 || op->code == TT_HLO_OPTIMIZATION_BARRIER)
     return false;
-  for (int32_t i = 0; i < op->results[0].type.rank; i++)
-    if (op->results[0].type.dims[i] < 0)
-      return false;
+  if (!tt_hlo_type_is_known(&op->results[0].type))
+    return false;
   const tt_hlo_attr *attr = op->code == TT_HLO_CONSTANT ? tt_hlo_op_attr(op, TT_HLO_VALUE) : NULL;
   return attr == NULL || tt_cpu_constant_size(op, attr) <= CONSTANT_MAX;
 }

@@ -107,14 +107,10 @@ static tt_error *describe_results(PJRT_Executable *e) {
 }
 
 static tt_error *check_slots(const char *what, const tt_cpu_slot *slots, size_t count) {
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (tt_cpu_type_of(&slots[i].type) == PJRT_Buffer_Type_INVALID)
       return tt_error_new(TT_UNIMPLEMENTED, "%s %zu of @main: PJRT has no type for %s", what, i,
                           tt_dtype_name(slots[i].type.dtype));
-    for (int32_t k = 0; k < slots[i].type.rank; k++)
-      if (slots[i].type.dims[k] < 0)
-        return tt_error_new(TT_UNIMPLEMENTED, "%s %zu of @main: its dims are dynamic", what, i);
-  }
   return NULL;
 }
 
