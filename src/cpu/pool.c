@@ -35,9 +35,8 @@ static struct {
   _Atomic uint32_t open;   /* 1: the job may be entered */
   _Atomic uint32_t inside; /* workers that have entered, or look whether they may */
   _Atomic uint32_t sleeping;
-  _Atomic uint32_t awake; /* workers that are not asleep */
-  _Atomic int threads;    /* 0: not counted yet */
-  uint32_t workers;
+  _Atomic int threads; /* 0: not counted yet */
+  _Atomic uint32_t workers;
   pid_t pid; /* that has the workers: a child after fork has none */
 } pool = {.busy = PTHREAD_MUTEX_INITIALIZER};
 
@@ -72,10 +71,8 @@ static uint32_t wait_for_job(uint32_t seen) {
     pause_cpu();
   }
   atomic_fetch_add(&pool.sleeping, 1);
-  atomic_fetch_sub(&pool.awake, 1);
   while (atomic_load(&pool.epoch) == seen)
     futex_wait(&pool.epoch, seen);
-  atomic_fetch_add(&pool.awake, 1);
   atomic_fetch_sub(&pool.sleeping, 1);
   return atomic_load(&pool.epoch);
 }
@@ -112,22 +109,18 @@ static void start_workers(void) {
   if (pool.pid == getpid())
     return;
   pool.pid = getpid();
-  pool.workers = 0;
+  atomic_store(&pool.workers, 0);
   atomic_store(&pool.sleeping, 0);
   atomic_store(&pool.inside, 0);
-  atomic_store(&pool.awake, 0);
   if (pthread_attr_init(&attr) != 0)
     return;
   pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
   void *seen = (void *)(uintptr_t)atomic_load(&pool.epoch);
   for (int i = 1; i < tt_cpu_threads(); i++) {
     pthread_t thread;
-    atomic_fetch_add(&pool.awake, 1);
-    if (pthread_create(&thread, &attr, work, seen) != 0) {
-      atomic_fetch_sub(&pool.awake, 1);
+    if (pthread_create(&thread, &attr, work, seen) != 0)
       break;
-    }
-    pool.workers++;
+    atomic_fetch_add(&pool.workers, 1);
   }
   pthread_attr_destroy(&attr);
 }
@@ -148,7 +141,8 @@ static void run_together(const job *j) {
 }
 
 bool tt_cpu_parallel_pays(double ns) {
-  return tt_cpu_threads() > 1 && ns >= (atomic_load(&pool.awake) > 0 ? ALONE_AWAKE_NS : ALONE_NS);
+  bool awake = atomic_load(&pool.workers) > atomic_load(&pool.sleeping);
+  return tt_cpu_threads() > 1 && ns >= (awake ? ALONE_AWAKE_NS : ALONE_NS);
 }
 
 /* The lock of a parent that forked during a job stays locked in the child, which then works alone.
@@ -163,12 +157,13 @@ void tt_cpu_parallel(int64_t count, double cost,
     return;
   }
   start_workers();
-  job j = {body, user, count, count / ((int64_t)(pool.workers + 1) * PARTS_EACH)};
+  uint32_t workers = atomic_load(&pool.workers);
+  job j = {body, user, count, count / ((int64_t)(workers + 1) * PARTS_EACH)};
   /* No part is so small that taking it costs as much as doing it. */
   int64_t least = (int64_t)(5e3 / (cost < 1 ? 1 : cost));
   j.grain = j.grain < least ? least : j.grain;
   j.grain = j.grain < 1 ? 1 : j.grain;
-  if (pool.workers == 0)
+  if (workers == 0)
     body(0, count, user);
   else
     run_together(&j);
