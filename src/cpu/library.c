@@ -29,18 +29,22 @@ static struct {
   tt_cpu_routine_call calls[KINDS][TT_CPU_ROUTINE_COUNT];
 } library = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Of the dtypes that LAPACK has, as its names have them. */
-static const char letters[TT_DTYPE_COUNT] = {
-    [TT_F32] = 's', [TT_F64] = 'd', [TT_C64] = 'c', [TT_C128] = 'z'};
-static const tt_dtype kinds[KINDS] = {TT_F32, TT_F64, TT_C64, TT_C128};
-
-char tt_cpu_routine_letter(tt_dtype dtype) { return letters[dtype]; }
+/* The dtypes that LAPACK has, with the letters of its names. */
+static const struct {
+  tt_dtype dtype;
+  char letter;
+} kinds[KINDS] = {{TT_F32, 's'}, {TT_F64, 'd'}, {TT_C64, 'c'}, {TT_C128, 'z'}};
 
 static int kind_of(tt_dtype dtype) {
   for (int kind = 0; kind < KINDS; kind++)
-    if (kinds[kind] == dtype)
+    if (kinds[kind].dtype == dtype)
       return kind;
   return -1;
+}
+
+char tt_cpu_routine_letter(tt_dtype dtype) {
+  int kind = kind_of(dtype);
+  return kind < 0 ? '\0' : kinds[kind].letter;
 }
 
 /* `name` has a `?` for the dtype's letter. */
@@ -55,7 +59,7 @@ static void *find_routine(void *handle, const char *prefix, const char *name, ch
 static bool find_routines(void *handle, const char *prefix) {
   for (int kind = 0; kind < KINDS; kind++)
     for (int i = 0; i < TT_CPU_ROUTINE_COUNT; i++) {
-      void *address = find_routine(handle, prefix, names[kind / 2][i], letters[kinds[kind]]);
+      void *address = find_routine(handle, prefix, names[kind / 2][i], kinds[kind].letter);
       library.calls[kind][i].address = address;
       if (address == NULL && i != TT_CPU_TRSM) {
         memset(library.calls, 0, sizeof library.calls);
