@@ -43,7 +43,7 @@ tt_dtype tt_cpu_compute_dtype(tt_hlo_code code, tt_dtype dtype) {
     return dtype;
   bool counts_bits = code == TT_HLO_POPCNT || code == TT_HLO_COUNT_LEADING_ZEROS ||
                      code == TT_HLO_SHIFT_RIGHT_LOGICAL;
-  bool narrow = dtype == TT_S2 || dtype == TT_U2 || dtype == TT_S4 || dtype == TT_U4;
+  bool narrow = dtype != TT_PRED && tt_dtype_is_integer(dtype) && tt_dtypes[dtype].bits < 8;
   /* The highest bit of an unsigned one is the sign. */
   bool shifts_sign = code == TT_HLO_SHIFT_RIGHT_ARITHMETIC && tt_dtype_is_unsigned(dtype);
   if (narrow && (counts_bits || shifts_sign))
