@@ -1,8 +1,9 @@
 /* bridge.h: what the C++ files of the bridge share.
  *
  * device.cpp makes PrivateUse1 a device (guard, hooks, generators) and holds the process's one
- * runtime; memory.cpp has the allocators, autocast.cpp PyTorch's autocast lists; ops.cpp and
- * tensor.cpp make tensors and kernels; module.cpp is the Python module. Nothing decides here. */
+ * runtime; memory.cpp has the allocators, autocast.cpp PyTorch's autocast lists; ops.cpp,
+ * overlap.cpp and tensor.cpp make tensors and kernels; module.cpp is the Python module. Nothing
+ * decides here. */
 #ifndef TT_BRIDGE_BRIDGE_H
 #define TT_BRIDGE_BRIDGE_H
 

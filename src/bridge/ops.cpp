@@ -16,7 +16,7 @@
 #include <memory>
 #include <mutex>
 
-#include "bridge/overloads.h"
+#include "bridge/overlap.h"
 #include "bridge/tensor.h"
 #include "lower/rule.h"
 
@@ -37,7 +37,7 @@ c10::OperatorHandle find_operator(const char *name) {
 /* One call while it runs: the flattened arguments and what they borrow from. */
 struct Call {
   const Overload *overload;
-  const c10::OperatorHandle *functional;
+  const c10::OperatorHandle *op, *functional;
   const IValue *args; /* the overload's, on the stack */
   tt_rt_call call{};
   c10::SmallVector<tt_rt_arg, 12> flat;
@@ -389,25 +389,6 @@ void check_written(Call &c, const at::Tensor &meta, const at::Tensor &target, bo
   c.resized = true;
 }
 
-bool is_on_storage(const IValue &value, const c10::StorageImpl *storage) {
-  return value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage() &&
-         value.toTensor().unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl() == storage;
-}
-
-/* Of elementwise overloads, as PyTorch has it: at every call, as an offset may be a parameter. */
-void check_overlap(const Call &c) {
-  const auto &o = *c.overload;
-  for (size_t k = 0; k < o.targets_count; k++) {
-    if (o.targets[k] < 0 || !c.args[o.targets[k]].isTensor())
-      continue;
-    const at::Tensor &target = c.args[o.targets[k]].toTensor();
-    const auto *storage = target.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
-    for (size_t i = 0; i < o.args_count; i++)
-      if (o.args[i] >= 0 && o.args[i] != o.targets[k] && is_on_storage(c.args[o.args[i]], storage))
-        at::assert_no_partial_overlap(target, c.args[o.args[i]].toTensor());
-  }
-}
-
 /* The tensors that results go to, in order, undefined where a result is new. */
 std::vector<std::pair<at::Tensor, bool>> target_tensors(const Call &c) {
   std::vector<std::pair<at::Tensor, bool>> out;
@@ -467,91 +448,13 @@ tt_error *store_metas(const std::vector<at::Tensor> &metas, tt_arena *arena, tt_
   return nullptr;
 }
 
-/* ---- lists whose elements share memory ---- */
-
-struct Bytes {
-  const void *storage;
-  size_t first, end;
-  size_t at; /* in its list; kSingle: an argument that is no list */
-  bool written;
-};
-constexpr size_t kSingle = SIZE_MAX;
-
-void add_bytes(std::vector<Bytes> &out, const at::Tensor &tensor, size_t at, bool written) {
-  if (!tensor.defined() || tensor.numel() == 0 || tensor.device().type() != kTpu)
-    return;
-  const size_t size = tensor.itemsize(), offset = static_cast<size_t>(tensor.storage_offset());
-  out.push_back({tensor.storage().unsafeGetStorageImpl(), offset * size,
-                 at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(), size, offset),
-                 at, written});
-}
-
-std::vector<Bytes> bytes_of_call(const Call &c, const c10::FunctionSchema &schema) {
-  std::vector<Bytes> all;
-  for (size_t i = 0; i < schema.arguments().size(); i++) {
-    const auto *alias = schema.arguments()[i].alias_info();
-    const bool written = alias != nullptr && alias->isWrite();
-    if (c.args[i].isTensor())
-      add_bytes(all, c.args[i].toTensor(), kSingle, written);
-    else if (c.args[i].isTensorList())
-      for (size_t k = 0; k < c.args[i].toListRef().size(); k++)
-        add_bytes(all, c.args[i].toListRef()[k].toTensor(), k, written);
-  }
-  std::sort(all.begin(), all.end(),
-            [](const Bytes &a, const Bytes &b) { return a.storage < b.storage; });
-  return all;
-}
-
-/* Whether an element of a list that is written shares bytes with another element of the call: the
- * program reads everything before it writes, while PyTorch does one element after another. */
-bool needs_order(const Call &c) {
-  const auto &o = *c.overload;
-  if (o.targets_count == 0 || o.returns_count != 0 || strchr(o.results, 'L') == nullptr)
-    return false;
-  const auto all = bytes_of_call(c, find_operator(o.name).schema());
-  for (size_t i = 0; i < all.size(); i++)
-    for (size_t k = i + 1; k < all.size() && all[k].storage == all[i].storage; k++)
-      if (all[i].at != all[k].at && (all[i].written || all[k].written) &&
-          all[i].first < all[k].end && all[k].first < all[i].end)
-        return true;
-  return false;
-}
-
-size_t longest_list(const Call &c, size_t args_count) {
-  size_t longest = 0;
-  for (size_t i = 0; i < args_count; i++)
-    longest = c.args[i].isTensorList() ? std::max(longest, c.args[i].toListRef().size()) : longest;
-  return longest;
-}
-
-/* Calls the overload once for each element of its lists. */
-void run_apart(const Call &c, size_t args_count, Stack *out) {
-  const auto op = find_operator(c.overload->name);
-  const size_t length = longest_list(c, args_count);
-  for (size_t k = 0; k < length; k++) {
-    Stack stack;
-    for (size_t i = 0; i < args_count; i++) {
-      if (!c.args[i].isList() || c.args[i].toListRef().size() != length) {
-        stack.push_back(c.args[i]);
-        continue;
-      }
-      const auto whole = c.args[i].toList();
-      c10::impl::GenericList one(whole.elementType());
-      one.push_back(whole.get(k));
-      stack.push_back(IValue(std::move(one)));
-    }
-    op.callBoxed(&stack);
-  }
-  torch::jit::drop(*out, args_count); /* overloads that write lists return nothing */
-}
-
 /* The runtime's question. What PyTorch throws is kept and thrown again once the runtime has
  * returned. */
 tt_error *meta_callback(tt_rt_call *call, tt_arena *arena, tt_rt_meta **out_metas,
                         size_t *out_count) {
   auto *c = static_cast<Call *>(call->context);
   try {
-    if ((c->apart = needs_order(*c)))
+    if ((c->apart = needs_order(*c->overload, c->op->schema(), c->args)))
       return tt_error_new(TT_ABORTED, "the lists share memory");
     const auto metas = ask_meta(*c);
     if (c->resized)
@@ -695,6 +598,7 @@ class RuleKernel final : public c10::OperatorKernel {
     const size_t count = args_count(stack);
     Call c;
     c.overload = overload_;
+    c.op = &op;
     c.functional = functional();
     c.args = stack->data() + (stack->size() - count);
     c.call.rule = rule_;
@@ -703,7 +607,7 @@ class RuleKernel final : public c10::OperatorKernel {
       c.resized = false;
       prepare_call(c);
       if (pointwise_ && c.overload->targets_count != 0)
-        check_overlap(c);
+        check_overlap(*c.overload, c.args);
       tt_error *err = run_call(c);
       if (c.thrown) {
         tt_error_free(err);
@@ -713,7 +617,7 @@ class RuleKernel final : public c10::OperatorKernel {
         break;
       if (c.apart) {
         tt_error_free(err);
-        return run_apart(c, count, stack);
+        return run_apart(op, stack);
       }
       if (tt_error_code(err) == TT_UNIMPLEMENTED && has_composite(op)) {
         tt_error_free(err);
