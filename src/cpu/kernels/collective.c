@@ -48,6 +48,12 @@ static const char *brought(const visit *v, int64_t member, uint32_t operand) {
   return v->posts[member].in[operand];
 }
 
+static void fill_zeros(const visit *v, uint32_t result) {
+  size_t size = (size_t)tt_cpu_bytes(&v->args->op->results[result].type);
+  if (size > 0)
+    memset(v->args->out[result], 0, size);
+}
+
 /* A tensor as [outer, dim, inner] around an axis. */
 typedef struct split {
   int64_t outer, dim, inner;
@@ -175,12 +181,11 @@ tt_error *tt_cpu_kernel_reduce_to_first(const tt_cpu_args *args) {
   tt_error *err = NULL;
   TT_RETURN_IF_ERROR(arrive(args, &v));
   for (uint32_t i = 0; i < args->op->results_count && err == NULL; i++) {
-    const tt_hlo_type *type = &args->op->results[i].type;
     fold f = fold_of(&v, i);
     if (v.position == 0)
-      err = fold_range(&f, 0, tt_cpu_count(type), args->out[i]);
-    else if (tt_cpu_bytes(type) > 0)
-      memset(args->out[i], 0, (size_t)tt_cpu_bytes(type));
+      err = fold_range(&f, 0, tt_cpu_count(&args->op->results[i].type), args->out[i]);
+    else
+      fill_zeros(&v, i);
   }
   leave(&v);
   return err;
@@ -257,14 +262,12 @@ tt_error *tt_cpu_kernel_all_to_all(const tt_cpu_args *args) {
 }
 
 /* What member `from` brought; a device that nobody sends to gets zeros. */
-static void receive(const visit *v, int64_t from) {
-  size_t size = (size_t)tt_cpu_bytes(&v->args->op->results[0].type);
-  if (size == 0)
-    return;
+static void receive(const visit *v, uint32_t operand, int64_t from) {
+  size_t size = (size_t)tt_cpu_bytes(&v->args->op->results[operand].type);
   if (from < 0)
-    memset(v->args->out[0], 0, size);
-  else
-    memcpy(v->args->out[0], brought(v, from, 0), size);
+    fill_zeros(v, operand);
+  else if (size > 0)
+    memcpy(v->args->out[operand], brought(v, from, operand), size);
 }
 
 tt_error *tt_cpu_kernel_permute(const tt_cpu_args *args) {
@@ -276,7 +279,7 @@ tt_error *tt_cpu_kernel_permute(const tt_cpu_args *args) {
       tt_cpu_sender_to(args->op, partitions, call->replica * partitions + call->partition);
   for (int64_t m = 0; m < v.count && v.position >= 0; m++)
     from = v.members[m] == sender ? m : from;
-  receive(&v, from);
+  receive(&v, 0, from);
   leave(&v);
   return NULL;
 }
@@ -285,7 +288,8 @@ tt_error *tt_cpu_kernel_permute(const tt_cpu_args *args) {
 tt_error *tt_cpu_kernel_broadcast_group(const tt_cpu_args *args) {
   visit v;
   TT_RETURN_IF_ERROR(arrive(args, &v));
-  receive(&v, v.position < 0 ? -1 : 0);
+  for (uint32_t i = 0; i < args->op->results_count; i++)
+    receive(&v, i, v.position < 0 ? -1 : 0);
   leave(&v);
   return NULL;
 }

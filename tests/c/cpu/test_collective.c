@@ -152,6 +152,18 @@ static const row rows[] = {
               "[[2, 0]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>"),
      2,
      {{200, 201}, {0, 0}, {200, 201}}},
+    {"collective_broadcast of two values",
+     2,
+     1,
+     MAIN("2xf32", "2xf32",
+          "%c = stablehlo.constant dense<100.0> : tensor<2xf32>\n"
+          "%y = stablehlo.add %x, %c : tensor<2xf32>\n"
+          "%z:2 = \"stablehlo.collective_broadcast\"(%x, %y) {" GROUPS(
+              "[[1, 0]]", "1x2") "} : (tensor<2xf32>, tensor<2xf32>) -> (tensor<2xf32>, "
+                                 "tensor<2xf32>)\n"
+                                 "%0 = stablehlo.add %z#0, %z#1 : tensor<2xf32>"),
+     2,
+     {{300, 302}, {300, 302}}},
     {"collective_reduce to the first, and zeros",
      4,
      1,
