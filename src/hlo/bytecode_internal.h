@@ -405,6 +405,8 @@ TT_NODISCARD tt_error *tt_hlo_bc_sharding(tt_hlo_bc *r, uint32_t attr, const cha
 TT_NODISCARD tt_error *tt_hlo_bc_sdy_write(tt_hlo_bc *r, const tt_hlo_bc_head *head, tt_bytes *text,
                                            tt_error *(*visit)(void *user, uint32_t attr),
                                            void *user);
+/* A part of an axis, `(2)4`, which sdy and StableHLO encode alike. */
+TT_NODISCARD tt_error *tt_hlo_bc_write_part(tt_hlo_bc *r, tt_hlo_bc_span s, tt_bytes *text);
 TT_NODISCARD tt_error *tt_hlo_bc_mesh(tt_hlo_bc *r, const tt_hlo_bc_op_head *head);
 TT_NODISCARD tt_error *tt_hlo_bc_manual(tt_hlo_bc *r, const tt_hlo_bc_op_head *head, tt_hlo_op *op);
 

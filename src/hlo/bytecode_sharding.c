@@ -144,11 +144,11 @@ static tt_error *write_mesh_axis(writer *w) {
   return NULL;
 }
 
-static tt_error *write_sub_axis(writer *w) {
+tt_error *tt_hlo_bc_write_part(tt_hlo_bc *r, tt_hlo_bc_span s, tt_bytes *text) {
   int64_t before = 0, size = 0;
-  TT_RETURN_IF_ERROR(tt_hlo_bc_signed(w->r, &w->s, &before));
-  TT_RETURN_IF_ERROR(tt_hlo_bc_signed(w->r, &w->s, &size));
-  tt_bytes_printf(w->text, ":(%lld)%lld", (long long)before, (long long)size);
+  TT_RETURN_IF_ERROR(tt_hlo_bc_signed(r, &s, &before));
+  TT_RETURN_IF_ERROR(tt_hlo_bc_signed(r, &s, &size));
+  tt_bytes_printf(text, "(%lld)%lld", (long long)before, (long long)size);
   return NULL;
 }
 
@@ -199,7 +199,8 @@ tt_error *tt_hlo_bc_sdy_write(tt_hlo_bc *r, const tt_hlo_bc_head *head, tt_bytes
       tt_bytes_char(text, '>');
       return NULL;
     case SDY_SUB_AXIS:
-      return write_sub_axis(&w);
+      tt_bytes_char(text, ':');
+      return tt_hlo_bc_write_part(r, head->fields, text);
     case SDY_AXIS:
       return write_axis(&w);
     case SDY_DIM_SHARDING:

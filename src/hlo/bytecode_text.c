@@ -207,14 +207,6 @@ static tt_error *write_field(writer *w, tt_hlo_bc_span *s, const char *name) {
   return write_attr(w, value);
 }
 
-static tt_error *write_sub_axis(writer *w, tt_hlo_bc_span s) {
-  int64_t before = 0, size = 0;
-  TT_RETURN_IF_ERROR(tt_hlo_bc_signed(w->r, &s, &before));
-  TT_RETURN_IF_ERROR(tt_hlo_bc_signed(w->r, &s, &size));
-  tt_bytes_printf(w->text, "(%lld)%lld", (long long)before, (long long)size);
-  return NULL;
-}
-
 static tt_error *write_axis(writer *w, tt_hlo_bc_span s) {
   uint64_t is_part = 0;
   tt_bytes_text(w->text, "#stablehlo.axis_ref<");
@@ -293,7 +285,7 @@ static tt_error *write_vhlo(writer *w, uint32_t attr, const tt_hlo_bc_head *head
     case TT_HLO_VHLO_PRECISION:
       return write_precision(w, head);
     case TT_HLO_VHLO_SUB_AXIS:
-      return write_sub_axis(w, head->fields);
+      return tt_hlo_bc_write_part(w->r, head->fields, w->text);
     case TT_HLO_VHLO_AXIS:
       return write_axis(w, head->fields);
     case TT_HLO_VHLO_MESH_GROUPS:
