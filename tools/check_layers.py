@@ -20,7 +20,7 @@ LAYERS = {
     "bridge": {"runtime", "lower", "pjrt", "hlo", "base"},
 }
 USES_PJRT_HEADER = {"cpu", "pjrt"}
-GENERATED = {"bridge": {"overloads.inc"}}
+GENERATED = {"bridge": {"overloads.inc", "structured.inc"}}
 FOREIGN = re.compile(r"(torch|ATen|c10|pybind11)/|Python\.h$|^[a-z_]+$")  # the last: C++ headers
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 SOURCES = {".c", ".h", ".def", ".inc", ".cpp"}

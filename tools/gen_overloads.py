@@ -191,8 +191,7 @@ def main():
     parser.add_argument("--rules", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
-    folder = args.rules if args.rules.is_dir() else args.rules.parent / "rules"
-    rules, known = rule_names(folder), schemas()
+    rules, known = rule_names(args.rules), schemas()
     missing = [r for r in rules if r not in known]
     by_base = {}
     for name in rules:

@@ -37,6 +37,12 @@ WRONG = {
     "reshape": lambda d: torch.ones(6, device=d).reshape(4, 2),
     "expand": lambda d: torch.ones(2, device=d).expand(3),
     "select": lambda d: torch.ones(2, 3, device=d)[2],
+    "convolution stride": lambda d: torch.conv1d(
+        torch.ones(1, 1, 3, device=d), torch.ones(1, 1, 2, device=d), stride=0
+    ),
+    "select_scatter sizes": lambda d: torch.ones(3, device=d).select_scatter(
+        torch.ones(2, device=d), 0, 0
+    ),
     "dim": lambda d: torch.ones(2, device=d).sum(1),
     "softmax dim": lambda d: torch.ones(2, device=d).softmax(3),
     "in-place integer division": lambda d: torch.ones(2, dtype=torch.int64, device=d).div_(2),
@@ -70,9 +76,7 @@ WRONG = {
 
 # Errors of another type than the CPU's, or not seen: a run that finds them right fails.
 NOT_YET = {
-    "softmax dim": "the rule says so, as a RuntimeError: PyTorch's meta kernel does not look",
     "bitwise on floats": "a RuntimeError of the rule: PyTorch's meta kernel does not look",
-    "index dtype": "a RuntimeError, as PyTorch's meta kernel raises",
     "uniform bounds": "taken: PyTorch's meta kernel does not look, and the bounds are parameters",
 }
 

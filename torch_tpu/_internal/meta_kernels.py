@@ -4,7 +4,8 @@ Most of them are Python functions, and many are wrapped to be invisible to Dynam
 their first call: 3 seconds and 60 MB before the first operator of a program that compiles nothing.
 While nobody has imported Dynamo there is nothing to hide from.
 
-A few refuse what the CPU takes or take what it refuses: ``mend`` puts others in their place.
+A few refuse what the CPU takes or take what it refuses: ``mend`` puts others in their place. The
+bridge asks neither where PyTorch has a structured kernel in C++ or the call is a usual one.
 """
 
 import functools
@@ -89,18 +90,6 @@ def _baddbmm_dtype(self, batch1, batch2, out_dtype, *, beta=1, alpha=1) -> torch
     return torch.empty_like(self.expand(product.shape), dtype=out_dtype)
 
 
-def _with_empty_batch(original: Callable) -> Callable:
-    """Take a batch of none: the original hands a number to a check that takes bools."""
-
-    def call(input: torch.Tensor, output_size: list[int], *scales: Any) -> torch.Tensor:
-        if input.dim() < 3 or input.shape[0] != 0 or 0 in input.shape[1:]:
-            return original(input, output_size, *scales)
-        one = input.new_empty((1, *input.shape[1:]))
-        return original(one, output_size, *scales).narrow(0, 0, 0)
-
-    return call
-
-
 def _of_something(name: str, original: Callable) -> Callable:
     """Refuse to look for the largest or smallest among no elements."""
 
@@ -119,7 +108,7 @@ def _along_something(name: str, original: Callable) -> Callable:
     """Refuse to look for one of no elements along a dim."""
 
     def call(self: torch.Tensor, *args: Any) -> Any:
-        at = {"kthvalue": 1}.get(name, 0)
+        at = 1 if name == "kthvalue" else 0
         dim = args[at] if len(args) > at else -1
         if self.dim() != 0 and -self.dim() <= dim < self.dim() and self.shape[dim] == 0:
             dim %= self.dim()
@@ -166,14 +155,8 @@ def mend() -> None:
     aten = torch.ops.aten
     for name in ("max", "min"):
         _library.impl(name, _of_something(name, kernels[getattr(aten, name).default]), "Meta")
-        dim = f"{name}.dim"
-        _library.impl(dim, _along_something(name, kernels[getattr(aten, name).dim]), "Meta")
     for name in ("mode", "kthvalue"):
         _library.impl(name, _along_something(name, kernels[getattr(aten, name).default]), "Meta")
-    for name in ("nll_loss_forward", "nll_loss2d_forward"):
-        _library.impl(name, _with_class_numbers(kernels[getattr(aten, name).default]), "Meta")
+    loss = kernels[aten.nll_loss2d_forward.default]
+    _library.impl("nll_loss2d_forward", _with_class_numbers(loss), "Meta")
     _library.impl("multinomial", _multinomial(kernels[aten.multinomial.default]), "Meta")
-    for name in ("upsample_nearest", "_upsample_nearest_exact"):
-        for rank in (1, 2, 3):
-            overload = getattr(aten, f"{name}{rank}d").default
-            _library.impl(f"{name}{rank}d", _with_empty_batch(kernels[overload]), "Meta")
