@@ -86,6 +86,12 @@ VARIABLES = (
     Variable(
         "TT_CPU_DUMP", "", "folder: each pass over a program is written there", "the plugin cpu"
     ),
+    Variable(
+        "TT_CPU_ISA",
+        "",
+        "base, avx2 or avx512: the most that compiled programs use; empty: what the processor has",
+        "the plugin cpu",
+    ),
     Variable("TT_CPU_LAPACK", "", "file of a library with LAPACKE; off: none", "the plugin cpu"),
     Variable("TPU_VISIBLE_CHIPS", "", "chips that this process may use", "libtpu"),
     Variable("LIBTPU_INIT_ARGS", "", "options of the TPU runtime", "libtpu"),

@@ -13,7 +13,6 @@
 
 enum {
   TT_CPU_CONV_SPATIAL = 3,
-  TT_CPU_CONV_ROWS = 14,    /* of the register tile, which has two vectors of columns */
   TT_CPU_CONV_PITCH = 16,   /* floats from one k to the next in packed rows */
   TT_CPU_CONV_COLUMNS = 32, /* the same in packed columns */
 };
@@ -49,7 +48,7 @@ typedef struct tt_cpu_conv_block {
   int64_t channel, channels, tap, taps;
 } tt_cpu_conv_block;
 
-/* A tile of the product: `rows` up to TT_CPU_CONV_ROWS, packed, times one panel of columns. c0, c1:
+/* A tile of the product: `rows` up to the kernels', packed, times one panel of columns. c0, c1:
  * the two halves of the first row; masks: their columns that are written. */
 typedef struct tt_cpu_conv_tile {
   int64_t k;
@@ -61,6 +60,7 @@ typedef struct tt_cpu_conv_tile {
 } tt_cpu_conv_tile;
 
 typedef struct tt_cpu_conv_kernels {
+  int64_t rows; /* of a tile at most: up to TT_CPU_CONV_PITCH */
   /* to[k, width]: `count` positions from `first` on, with zeros behind; width: 16 or 32. */
   void (*pack_patches)(const tt_cpu_conv_view *v, const tt_cpu_conv_block *block, int64_t first,
                        int64_t count, int64_t width, float *to);
@@ -72,7 +72,7 @@ typedef struct tt_cpu_conv_kernels {
   void (*depth)(const tt_cpu_conv_view *v, int64_t first, int64_t count);
 } tt_cpu_conv_kernels;
 
-extern const tt_cpu_conv_kernels tt_cpu_conv_avx512;
+extern const tt_cpu_conv_kernels tt_cpu_conv_avx2, tt_cpu_conv_avx512;
 /* NULL: none for this processor. */
 const tt_cpu_conv_kernels *tt_cpu_conv_best(void);
 

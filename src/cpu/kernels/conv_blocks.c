@@ -17,8 +17,14 @@ static const double FLOPS_EACH_NS = 100;
 
 const tt_cpu_conv_kernels *tt_cpu_conv_best(void) {
 #if defined(__x86_64__)
-  if (tt_cpu_isa_best() == TT_CPU_ISA_AVX512)
-    return &tt_cpu_conv_avx512;
+  switch (tt_cpu_isa_best()) {
+    case TT_CPU_ISA_AVX512:
+      return &tt_cpu_conv_avx512;
+    case TT_CPU_ISA_AVX2:
+      return &tt_cpu_conv_avx2;
+    default:
+      break;
+  }
 #endif
   return NULL;
 }
@@ -182,13 +188,13 @@ static bool in_vectors(const tt_cpu_conv_view *v) {
   return !v->batch_minor && v->places % 16 == 0 && one_stride(&image) == 1;
 }
 
-static void choose_columns(conv_phase *p) {
+static void choose_columns(conv_phase *p, int64_t tile_rows) {
   const tt_cpu_conv_view *v = &p->view;
   int64_t positions = v->batch * v->places, stride = one_stride(v);
   p->features_inner = v->out_feature == 1 && v->features >= 16 && !(stride == 1 && positions > 1);
   p->rows = p->features_inner ? positions : v->features;
   p->columns = p->features_inner ? v->features : positions;
-  p->slivers = up(p->rows, TT_CPU_CONV_ROWS);
+  p->slivers = up(p->rows, tile_rows);
   p->panels = up(p->columns, TT_CPU_CONV_COLUMNS);
   p->position_stride = stride;
   p->direct = p->features_inner ? stride != 0 : stride == 1 || in_vectors(v);
@@ -210,7 +216,7 @@ static void choose_blocks(conv_phase *p) {
 
 /* The longer side is parted first: a part packs the other side for itself, but that a filter which
  * several need is packed before. */
-static void choose_parts(conv_phase *p, int64_t parts) {
+static void choose_parts(conv_phase *p, int64_t tile_rows, int64_t parts) {
   int64_t k = p->block_channels * p->block_taps;
   int64_t slivers = most(1, p->slivers / 2),
           panels_most = p->features_inner ? p->panels : most(1, p->panels / 2);
@@ -228,14 +234,14 @@ static void choose_parts(conv_phase *p, int64_t parts) {
   p->filter_packed = p->features_inner || positions * up(panels, p->chunk) > 1;
   p->sliver_chunk = p->slivers;
   if (!p->direct)
-    p->sliver_chunk = most(1, RESULT_FLOATS / (TT_CPU_CONV_ROWS * p->chunk * TT_CPU_CONV_COLUMNS));
+    p->sliver_chunk = most(1, RESULT_FLOATS / (tile_rows * p->chunk * TT_CPU_CONV_COLUMNS));
 }
 
 static void cut_phase(conv_job *j, conv_phase *p) {
   int64_t parts = up(PARTS_EACH * tt_cpu_threads(), j->conv->groups * j->phases_count);
-  choose_columns(p);
+  choose_columns(p, j->kernels->rows);
   choose_blocks(p);
-  choose_parts(p, tt_cpu_threads() == 1 ? 1 : parts);
+  choose_parts(p, j->kernels->rows, tt_cpu_threads() == 1 ? 1 : parts);
   p->first_item = j->items;
   p->items = p->sliver_parts * p->panel_parts;
   j->items += p->items * j->conv->groups;
@@ -507,7 +513,7 @@ static tt_error *take_scratch(conv_job *j) {
       columns = most(columns, k * width);
     rows = most(rows, k * TT_CPU_CONV_PITCH);
     if (!p->direct)
-      result = most(result, least(p->sliver_chunk, p->slivers) * TT_CPU_CONV_ROWS * width);
+      result = most(result, least(p->sliver_chunk, p->slivers) * j->kernels->rows * width);
     offsets = most(offsets, width);
   }
   j->columns_at = 0;

@@ -6,6 +6,7 @@
 #include "cpu/library.h"
 #include "cpu/memory.h"
 #include "cpu/plugin/internal.h"
+#include "cpu/tile/tile.h"
 
 enum {
   DEVICES_MAX = TT_CPU_DEVICES_MAX,
@@ -136,6 +137,7 @@ static tt_error *read_settings(const PJRT_NamedValue *values, size_t count, sett
                   .meeting_ms = MEETING_MS,
                   .create_ms = CREATE_MS,
                   .asynchronous = true};
+  TT_RETURN_IF_ERROR(tt_cpu_isa_check());
   TT_RETURN_IF_ERROR(read_environment(s));
   if (count > 0)
     TT_CPU_GIVEN(values);

@@ -1,11 +1,15 @@
 /* Which loop, for which processor; which way from one dtype to another. */
 #pragma GCC optimize("O3")
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/kernel.h"
 #include "cpu/tile/tile.h"
 
-tt_cpu_isa tt_cpu_isa_best(void) {
+/* ---- which instruction set ---- */
+
+static tt_cpu_isa isa_of_processor(void) {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -18,6 +22,38 @@ tt_cpu_isa tt_cpu_isa_best(void) {
 #endif
   return TT_CPU_ISA_BASE;
 }
+
+/* TT_CPU_ISA_COUNT: the name is of none. */
+static tt_cpu_isa isa_allowed(void) {
+  static const char *const names[TT_CPU_ISA_COUNT] = {"base", "avx2", "avx512"};
+  const char *text = getenv("TT_CPU_ISA");
+  int isa = 0;
+  if (text == NULL || text[0] == '\0')
+    return TT_CPU_ISA_COUNT - 1;
+  while (isa < TT_CPU_ISA_COUNT && strcmp(text, names[isa]) != 0)
+    isa++;
+  return (tt_cpu_isa)isa;
+}
+
+tt_error *tt_cpu_isa_check(void) {
+  if (isa_allowed() == TT_CPU_ISA_COUNT)
+    return tt_error_new(TT_INVALID_ARGUMENT, "TT_CPU_ISA=%s: expected base, avx2 or avx512",
+                        getenv("TT_CPU_ISA"));
+  return NULL;
+}
+
+tt_cpu_isa tt_cpu_isa_best(void) {
+  static atomic_int found = -1;
+  int isa = atomic_load_explicit(&found, memory_order_relaxed);
+  if (isa >= 0)
+    return (tt_cpu_isa)isa;
+  tt_cpu_isa has = isa_of_processor(), allowed = isa_allowed();
+  isa = (int)(allowed < has ? allowed : has);
+  atomic_store_explicit(&found, isa, memory_order_relaxed);
+  return (tt_cpu_isa)isa;
+}
+
+/* ---- loops ---- */
 
 static const tt_cpu_loop_table *best_table(void) {
 #if defined(__x86_64__)

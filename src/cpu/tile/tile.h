@@ -9,6 +9,7 @@
 #ifndef TT_CPU_TILE_TILE_H
 #define TT_CPU_TILE_TILE_H
 
+#include "base/error.h"
 #include "hlo/hlo.h"
 
 typedef struct tt_cpu_code tt_cpu_code;       /* emit/emit.h */
@@ -146,8 +147,10 @@ typedef enum tt_cpu_isa {
   TT_CPU_ISA_AVX512,
   TT_CPU_ISA_COUNT
 } tt_cpu_isa;
-/* The best that this processor has. */
+/* The best that this processor has, and that the environment's TT_CPU_ISA allows. */
 tt_cpu_isa tt_cpu_isa_best(void);
+/* INVALID_ARGUMENT: TT_CPU_ISA names none. */
+TT_NODISCARD tt_error *tt_cpu_isa_check(void);
 
 typedef struct tt_cpu_loop_table {
   /* By the dtype of the operands (of the branches for select). */

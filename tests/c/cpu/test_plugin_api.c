@@ -141,6 +141,19 @@ out:
   tt_pj_client_free(client);
 }
 
+TEST_WITHOUT_TORTURE(cpu_plugin_api, instruction_set_that_there_is_not) {
+  tt_pj_client *client = NULL;
+  char *before = getenv("TT_CPU_ISA");
+  before = before == NULL ? NULL : strdup(before);
+  setenv("TT_CPU_ISA", "sse", 1);
+  EXPECT_ERR(tt_pj_client_create(cpu_plugin(), NULL, 0, &client), TT_INVALID_ARGUMENT,
+             "TT_CPU_ISA=sse: expected base, avx2 or avx512");
+  unsetenv("TT_CPU_ISA");
+  if (before != NULL)
+    setenv("TT_CPU_ISA", before, 1);
+  free(before);
+}
+
 TEST_WITHOUT_TORTURE(cpu_plugin_api, devices_and_memories) {
   cpu_setup s;
   tt_pj_device_info info;
