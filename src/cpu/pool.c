@@ -1,7 +1,7 @@
 /* Threads that share the work of a kernel. One job at a time: who comes while one is under way
  * works alone, which keeps nested calls safe and leaves the cores to who has them.
  *
- * Workers spin for some 10 us after a job, then sleep; a job that begins wakes them. */
+ * Workers spin for SPIN_NS after a job, then sleep; a job that begins wakes them. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,7 +15,10 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
-enum { WORKERS_MAX = 255, SPINS = 400, PARTS_EACH = 4 };
+enum { WORKERS_MAX = 255, PARTS_EACH = 4, PAUSES = 64 };
+/* As long as the loops of a recurrent net have work for one thread alone, and as waking a thread
+ * takes on a virtual machine; a longer spin would take a core from who else has threads. */
+static const int64_t SPIN_NS = 50000;
 /* Less work stays on the caller's thread, as waking the others takes as long; where one is awake,
  * as between the small products of a loop, less does. */
 static const double ALONE_NS = 50e3, ALONE_AWAKE_NS = 12e3;
@@ -64,16 +67,36 @@ static void take_parts(const job *j) {
   }
 }
 
-static uint32_t wait_for_job(uint32_t seen) {
-  for (int i = 0; i < SPINS; i++) {
-    if (atomic_load(&pool.epoch) != seen)
-      return atomic_load(&pool.epoch);
-    pause_cpu();
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Whether it stops being `seen` soon. */
+static bool changes(_Atomic uint32_t *at, uint32_t seen) {
+  int64_t end = 0;
+  for (;;) {
+    for (int i = 0; i < PAUSES; i++) {
+      if (atomic_load(at) != seen)
+        return true;
+      pause_cpu();
+    }
+    int64_t now = now_ns();
+    if (end == 0)
+      end = now + SPIN_NS;
+    if (now >= end)
+      return false;
   }
-  atomic_fetch_add(&pool.sleeping, 1);
-  while (atomic_load(&pool.epoch) == seen)
-    futex_wait(&pool.epoch, seen);
-  atomic_fetch_sub(&pool.sleeping, 1);
+}
+
+static uint32_t wait_for_job(uint32_t seen) {
+  if (!changes(&pool.epoch, seen)) {
+    atomic_fetch_add(&pool.sleeping, 1);
+    while (atomic_load(&pool.epoch) == seen)
+      futex_wait(&pool.epoch, seen);
+    atomic_fetch_sub(&pool.sleeping, 1);
+  }
   return atomic_load(&pool.epoch);
 }
 
@@ -134,10 +157,9 @@ static void run_together(const job *j) {
     futex_wake(&pool.epoch);
   take_parts(j);
   atomic_store(&pool.open, 0);
-  for (int i = 0; i < SPINS && atomic_load(&pool.inside) != 0; i++)
-    pause_cpu();
   for (uint32_t left; (left = atomic_load(&pool.inside)) != 0;)
-    futex_wait(&pool.inside, left);
+    if (!changes(&pool.inside, left))
+      futex_wait(&pool.inside, left);
 }
 
 bool tt_cpu_parallel_pays(double ns) {
