@@ -7,7 +7,10 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/native/ConvUtils.h>
 
+#include <c10/core/DefaultDtype.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -108,6 +111,19 @@ bool is_image(const Stack &s, size_t image, size_t first, size_t count) {
   return true;
 }
 
+bool group_norm(Stack *stack) {
+  const auto &s = *stack; /* input, weight, bias, N, C, HxW, group, eps */
+  if (!is_image(s, 0, 1, 2) || s[6].toInt() < 1)
+    return false;
+  const auto input = s[0].toTensor();
+  const auto type = at::toOpMathType(input.scalar_type());
+  const int64_t batch = s[3].toInt(), channels = s[4].toInt(), group = s[6].toInt();
+  if (batch != input.size(0) || channels != input.size(1) || channels % group != 0)
+    return false;
+  return answer(stack,
+                {dense_like(input), fresh({batch, group}, type), fresh({batch, group}, type)});
+}
+
 bool batch_norm(Stack *stack) {
   const auto &s = *stack; /* input, weight, bias, running_mean, running_var, training, ... */
   if (!is_image(s, 0, 1, 4) || !is_given(s[3]) || !is_given(s[4]))
@@ -189,6 +205,34 @@ bool convolution_backward(Stack *stack) {
                         asked[2] ? fresh({gradient.size(1)}, type) : at::Tensor()});
 }
 
+/* ---- attention ---- */
+
+bool is_dense(const IValue &value) {
+  return value.isNone() || !value.toTensor().defined() ||
+         value.toTensor().is_non_overlapping_and_dense();
+}
+
+bool attention(Stack *stack) {
+  const auto &s = *stack; /* query, key, value, attn_bias, dropout_p, is_causal, ... */
+  const auto query = s[0].toTensor(), key = s[1].toTensor(), value = s[2].toTensor();
+  if (!is_floating(query) || query.dim() != 4 || key.dim() != 4 || value.dim() != 4 ||
+      !is_dense(s[0]) || value.size(3) != query.size(3))
+    return false;
+  const auto number = [] { return fresh({}, at::kLong); };
+  return answer(stack,
+                {dense_like(query), fresh(query.sizes().slice(0, 3), at::kFloat), at::Tensor(),
+                 at::Tensor(), query.size(2), key.size(2), number(), number(), at::Tensor()});
+}
+
+bool attention_backward(Stack *stack) {
+  const auto &s = *stack; /* grad_out, query, key, value, attn_bias, ... */
+  if (!is_dense(s[1]) || !is_dense(s[2]) || !is_dense(s[3]) || !is_dense(s[4]))
+    return false;
+  return answer(
+      stack, {dense_like(s[1].toTensor()), dense_like(s[2].toTensor()), dense_like(s[3].toTensor()),
+              is_given(s[4]) ? dense_like(s[4].toTensor()) : at::Tensor()});
+}
+
 /* ---- elementwise ---- */
 
 /* What an elementwise kernel returns for these tensors, as the CPU's would. */
@@ -228,6 +272,17 @@ bool with_numbers(Stack *stack) {
     if (!s[i].isScalar() || s[i].isComplexDouble())
       return false;
   return answer(stack, {elementwise({self}, self.scalar_type())});
+}
+
+bool absolute(Stack *stack) {
+  const auto self = (*stack)[0].toTensor();
+  if (self.is_complex() || self.scalar_type() == at::kBool)
+    return false;
+  return answer(stack, {elementwise({self}, self.scalar_type())});
+}
+
+bool test(Stack *stack) {
+  return answer(stack, {elementwise({(*stack)[0].toTensor()}, at::kBool)});
 }
 
 bool is_mask(const IValue &value) {
@@ -272,6 +327,107 @@ bool dropout_backward(Stack *stack) {
 bool truth(Stack *stack) {
   const auto &s = *stack; /* self, other */
   return answer(stack, {elementwise({s[0].toTensor(), s[1].toTensor()}, at::kBool)});
+}
+
+/* ---- made of numbers ---- */
+
+/* A layout, a device and whether it is pinned follow the dtype at `at`: the usual is none. */
+bool is_strided(const Stack &s, size_t at) { return s[at + 1].isNone(); }
+
+c10::ScalarType dtype_or_default(const IValue &value) {
+  return value.isNone() ? c10::get_default_dtype_as_scalartype() : value.toScalarType();
+}
+
+bool of_sizes(Stack *stack) {
+  const auto &s = *stack; /* size, dtype, ... */
+  if (!is_strided(s, 1))
+    return false;
+  return answer(stack, {fresh(s[0].toIntVector(), dtype_or_default(s[1]))});
+}
+
+/* From `kNumbers` integers: end; start, end; start, end, step. */
+template <size_t kNumbers>
+bool arange(Stack *stack) {
+  const auto &s = *stack;
+  for (size_t i = 0; i < kNumbers; i++)
+    if (!s[i].isInt() || std::abs(s[i].toInt()) > INT32_MAX)
+      return false;
+  const int64_t start = kNumbers > 1 ? s[0].toInt() : 0, end = s[kNumbers > 1 ? 1 : 0].toInt(),
+                step = kNumbers > 2 ? s[2].toInt() : 1;
+  if (step <= 0 || end < start || !is_strided(s, kNumbers))
+    return false;
+  const auto type = s[kNumbers].isNone() ? at::kLong : s[kNumbers].toScalarType();
+  return answer(stack, {fresh({(end - start + step - 1) / step}, type)});
+}
+
+/* ---- along axes ---- */
+
+/* The variance of all, or along some axes, of which a size of 1 may be kept. */
+bool variance(Stack *stack) {
+  const auto &s = *stack; /* self, dim, correction, keepdim */
+  if (!is_plain(s[0]) || !s[1].isIntList())
+    return false;
+  const auto self = s[0].toTensor();
+  auto sizes = self.sizes().vec();
+  const auto dims = s[1].toIntVector();
+  for (const int64_t dim : dims) {
+    if (dim < -self.dim() || dim >= self.dim())
+      return false;
+    auto &size = sizes[static_cast<size_t>(dim < 0 ? dim + self.dim() : dim)];
+    if (size < 0)
+      return false; /* named twice */
+    size = -1;
+  }
+  if (dims.empty())
+    std::fill(sizes.begin(), sizes.end(), -1);
+  if (s[3].toBool())
+    std::replace(sizes.begin(), sizes.end(), INT64_C(-1), INT64_C(1));
+  else
+    sizes.erase(std::remove(sizes.begin(), sizes.end(), -1), sizes.end());
+  return answer(stack, {fresh(sizes, self.scalar_type())});
+}
+
+bool sort(Stack *stack) {
+  const auto &s = *stack; /* self, dim, descending */
+  if (!is_plain(s[0]))
+    return false;
+  const auto self = s[0].toTensor();
+  if (s[1].toInt() < -self.dim() || s[1].toInt() >= self.dim())
+    return false;
+  return answer(stack, {dense_like(self), fresh(self.sizes(), at::kLong)});
+}
+
+/* The same elements in another order, along axes that there are, each named once. */
+template <size_t kDims>
+bool reordered(Stack *stack) {
+  const auto &s = *stack;
+  if (!is_plain(s[0]))
+    return false;
+  const auto self = s[0].toTensor();
+  uint64_t seen = 0;
+  for (const int64_t dim : s[kDims].toIntVector()) {
+    if (dim < -self.dim() || dim >= self.dim())
+      return false;
+    const uint64_t bit = UINT64_C(1) << (dim < 0 ? dim + self.dim() : dim);
+    if ((seen & bit) != 0)
+      return false;
+    seen |= bit;
+  }
+  if (kDims == 2 && s[1].toIntVector().size() != s[2].toIntVector().size())
+    return false;
+  return answer(stack, {dense_like(self)});
+}
+
+bool repeat(Stack *stack) {
+  const auto &s = *stack; /* self, repeats */
+  const auto self = s[0].toTensor();
+  auto sizes = s[1].toIntVector();
+  const int64_t added = static_cast<int64_t>(sizes.size()) - self.dim();
+  if (added < 0 || std::any_of(sizes.begin(), sizes.end(), [](int64_t x) { return x < 0; }))
+    return false;
+  for (int64_t i = 0; i < self.dim(); i++)
+    sizes[static_cast<size_t>(i + added)] *= self.size(i);
+  return answer(stack, {fresh(sizes, self.scalar_type())});
 }
 
 bool mean(Stack *stack) {
@@ -331,6 +487,13 @@ bool embedding_backward(Stack *stack) {
 }
 
 /* ---- views ---- */
+
+/* A dense tensor, some of whose elements others are put into. */
+bool put(Stack *stack) {
+  if (!is_dense((*stack)[0]))
+    return false;
+  return answer(stack, {dense_like((*stack)[0].toTensor())});
+}
 
 /* The gradient of a view, whose second argument is the sizes of what it is a view of. */
 bool view_backward(Stack *stack) {
@@ -443,6 +606,9 @@ UsualMeta usual_meta(const char *overload) {
       {"aten::native_layer_norm_backward", layer_norm_backward},
       {"aten::_native_batch_norm_legit_functional", batch_norm},
       {"aten::native_batch_norm_backward", batch_norm_backward},
+      {"aten::native_group_norm", group_norm},
+      {"aten::_scaled_dot_product_fused_attention_overrideable", attention},
+      {"aten::_scaled_dot_product_fused_attention_overrideable_backward", attention_backward},
       {"aten::convolution", convolution},
       {"aten::convolution_backward", convolution_backward},
       {"aten::embedding", embedding},
@@ -456,6 +622,25 @@ UsualMeta usual_meta(const char *overload) {
       {"aten::slice_scatter", slice_scatter},
       {"aten::select_backward", view_backward},
       {"aten::slice_backward", view_backward},
+      {"aten::remainder.Scalar", with_numbers},
+      {"aten::floor_divide.Scalar", with_numbers},
+      {"aten::floor_divide", same_type<2>},
+      {"aten::abs", absolute},
+      {"aten::isnan", test},
+      {"aten::isinf", test},
+      {"aten::arange", arange<1>},
+      {"aten::arange.start", arange<2>},
+      {"aten::arange.start_step", arange<3>},
+      {"aten::randn", of_sizes},
+      {"aten::var.correction", variance},
+      {"aten::std.correction", variance},
+      {"aten::sort", sort},
+      {"aten::flip", reordered<1>},
+      {"aten::roll", reordered<2>},
+      {"aten::repeat", repeat},
+      {"aten::index_put", put},
+      {"aten::_index_put_impl", put},
+      {"aten::_unsafe_index_put", put},
       {"aten::relu", same_type<1>},
       {"aten::hardswish", same_type<1>},
       {"aten::hardswish_backward", same_type<2>},

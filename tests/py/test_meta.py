@@ -24,7 +24,12 @@ def lists(*shapes, dtype=torch.float32):
     return [floats(*shape, dtype=dtype) for shape in shapes]
 
 
+def heads(length):
+    return floats(2, length, 3, 4).transpose(1, 2)
+
+
 BF16 = torch.bfloat16
+ATTENTION = aten._scaled_dot_product_fused_attention_overrideable
 ALL = [True, True, True]
 CONV = floats(2, 3, 6, 7), floats(4, 3, 3, 3), floats(4)
 CASES = {
@@ -79,6 +84,26 @@ CASES = {
         aten.convolution_backward,
         *(floats(2, 4, 4, 5), *CONV[:2], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, ALL),
     ),
+    "group_norm": (aten.native_group_norm, floats(2, 4, 3), floats(4), None, 2, 4, 3, 2, 1e-5),
+    "attention": (ATTENTION, floats(2, 3, 5, 4), floats(2, 3, 7, 4), floats(2, 3, 7, 4)),
+    "attention of heads side by side": (ATTENTION, *(heads(5), heads(7), heads(7))),
+    "abs": (aten.abs, turned(2, 3)),
+    "abs of complex": (aten.abs, torch.ones(3, dtype=torch.complex64)),
+    "isnan": (aten.isnan, turned(2, 3)),
+    "isinf of integers": (aten.isinf, torch.ones(2).int()),
+    "remainder": (aten.remainder.Scalar, turned(2, 3), 2),
+    "floor_divide": (aten.floor_divide, turned(2, 3), floats(2)),
+    "var": (aten.var.correction, floats(2, 3, 4)),
+    "var along one": (aten.var.correction, floats(2, 3, 4), [-2]),
+    "std kept": (aten.std.correction, floats(2, 3, 4), [0, 2]),
+    "sort": (aten.sort, floats(2, 3)),
+    "sort turned": (aten.sort, turned(2, 3), 0),
+    "flip": (aten.flip, floats(2, 3), [0, -1]),
+    "roll": (aten.roll, floats(2, 3), [1], [1]),
+    "roll of all": (aten.roll, floats(2, 3), [1]),
+    "repeat": (aten.repeat, turned(2, 3), [2, 1, 3]),
+    "repeat of none": (aten.repeat, floats(2), [0, 2]),
+    "index_put": (aten.index_put, turned(2, 3), [torch.tensor([0])], floats()),
     "relu": (aten.relu, turned(2, 3, 4)),
     "relu of integers": (aten.relu, torch.ones(3, dtype=torch.int32)),
     "hardtanh_backward": (aten.hardtanh_backward, turned(2, 3), floats(3, 2), -1.0, 1.0),
@@ -142,20 +167,38 @@ def moved(value, device):
 
 def types(results):
     tensors = results if isinstance(results, (tuple, list)) else [results]
-    return [None if t is None else (t.shape, t.stride(), t.dtype) for t in tensors]
+    return [
+        (t.shape, t.stride(), t.dtype) if isinstance(t, torch.Tensor) and t.dim() else None
+        for t in tensors
+    ]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_results_are_as_the_meta_kernels_say(name):
     op, *args = CASES[name]
-    wanted, cpu, found = (
-        types(op(*(moved(a, device) for a in args))) for device in ("meta", "cpu", "tpu")
-    )
+    wanted, found = (types(op(*(moved(a, d) for a in args))) for d in ("meta", "tpu"))
+    cpu = wanted if op is ATTENTION else types(op(*args))
     for mine, *theirs in zip(found, wanted, cpu, strict=True):
         assert None in theirs or mine in theirs
 
 
+ARANGES = ((5,), (2, 5), (0, 5, 2), (1, 8, 3), (0,), (5, 0, -2), (3, 3))
+
+
+@pytest.mark.parametrize("numbers", ARANGES, ids=str)
+@pytest.mark.parametrize("dtype", [None, torch.float32, torch.int32])
+def test_numbers_in_a_row(numbers, dtype):
+    mine, theirs = (torch.arange(*numbers, dtype=dtype, device=d) for d in ("tpu", "cpu"))
+    assert mine.dtype == theirs.dtype and torch.equal(mine.cpu(), theirs)
+
+
 WRONG = {
+    "var axis": (aten.var.correction, floats(2, 3), [2]),
+    "var axis twice": (aten.var.correction, floats(2, 3), [1, -1]),
+    "sort axis": (aten.sort, floats(2, 3), 2),
+    "flip twice": (aten.flip, floats(2, 3), [0, 0]),
+    "repeat too few": (aten.repeat, floats(2, 3), [2]),
+    "repeat negative": (aten.repeat, floats(2), [-1]),
     "layer_norm weight": (aten.native_layer_norm, floats(2, 4), [4], floats(3), None, 1e-5),
     "layer_norm shape": (aten.native_layer_norm, floats(2, 4), [5], None, None, 1e-5),
     "foreach lengths": (aten._foreach_add.List, lists((2,), (3,)), lists((2,))),
