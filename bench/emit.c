@@ -1,6 +1,6 @@
 /* Emitted code against gcc's of the same loop and against the tile VM, one thread, one run.
  *
- *   ninja -C /tmp/b bench_emit && /tmp/b/bench_emit
+ *   ninja -C build bench_emit && build/bench/bench_emit
  *
  * Columns: elements; ns an element of emitted code; its time over gcc's with vectors of 256 bits
  * (what -O3 -march=native alone gives) and of 512; the VM's over emitted code's. Then the time to
@@ -148,7 +148,7 @@ static tt_cpu_tile *make_tile(const bench_case *c, int64_t count, tt_arena *aren
     m->tile_ops[i] = (tt_cpu_tile_op){&m->ops[i], {{s->in[0]}, {s->in[1]}}, s->out};
   }
   tt_error *err = tt_cpu_tile_make(arena, codes, m->tile_ops, (uint32_t)c->steps_count, count, in,
-                                   (uint32_t)c->ins, out, (uint32_t)c->outs, &tile);
+                                   (uint32_t)c->ins, out, (uint32_t)c->outs, NULL, &tile);
   if (err != NULL || (codes != NULL && tile->code == NULL)) {
     fprintf(stderr, "%s: no code\n", c->name);
     exit(1);
