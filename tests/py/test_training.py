@@ -1,5 +1,6 @@
 """Small networks train on the device as on the CPU, with the same losses in each process."""
 
+import copy
 import json
 
 import pytest
@@ -131,6 +132,24 @@ def _check(net, optimizer, device, **options):
 @pytest.mark.parametrize("net", NETS)
 def test_losses_are_those_of_the_cpu(device, net):
     _check(net, "adamw", device, clip=net in ("gpt", "lstm"))
+
+
+def test_loops_read_weights_that_were_updated_in_place(device):
+    """A plugin may keep a weight packed for the products of a long loop: not beyond the run."""
+    torch.manual_seed(1)
+    mine = nn.LSTM(128, 128, num_layers=2, batch_first=True)
+    theirs = copy.deepcopy(mine).to(device)
+    x = torch.randn(16, 64, 128)
+    for _ in range(3):
+        for lstm, input in ((mine, x), (theirs, x.to(device))):
+            lstm.zero_grad()
+            lstm(input)[0].square().sum().backward()
+        for p, q in zip(mine.parameters(), theirs.parameters(), strict=True):
+            assert (q.grad.cpu() - p.grad).abs().max() < 1e-5 * p.grad.abs().max()
+            with torch.no_grad():
+                change = torch.randn_like(p) * 0.1
+                p.add_(change)
+                q.add_(change.to(device))
 
 
 @pytest.mark.parametrize("optimizer", [o for o in OPTIMIZERS if o != "adamw"])
