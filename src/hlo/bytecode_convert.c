@@ -84,14 +84,6 @@ static tt_error *convert_bool(const item *p) {
   return NULL;
 }
 
-static tt_error *check_false(const item *p) {
-  bool value = false;
-  TT_RETURN_IF_ERROR(tt_hlo_bc_bool(p->r, p->raw, p->property->name, &value));
-  return !value ? NULL
-                : tt_hlo_bc_fail(p->r, p->made->at, TT_UNIMPLEMENTED, "%s: %s is true",
-                                 p->made->info->name, p->property->name);
-}
-
 static tt_error *convert_list(const item *p, tt_hlo_attr_kind kind) {
   tt_hlo_list list = {0};
   TT_RETURN_IF_ERROR(tt_hlo_bc_list(p->r, p->raw, p->property->name, &list, NULL));
@@ -377,8 +369,6 @@ static tt_error *convert_property(const item *p) {
     case TT_HLO_BC_BOOL:
     case TT_HLO_BC_BOOL_OMIT:
       return convert_bool(p);
-    case TT_HLO_BC_FALSE:
-      return check_false(p);
     case TT_HLO_BC_LIST:
     case TT_HLO_BC_LIST_OMIT:
       return convert_list(p, TT_HLO_ATTR_I64S);

@@ -115,7 +115,6 @@ typedef enum tt_hlo_bc_kind {
   TT_HLO_BC_F32,
   TT_HLO_BC_BOOL,
   TT_HLO_BC_BOOL_OMIT,
-  TT_HLO_BC_FALSE, /* true is UNIMPLEMENTED */
   TT_HLO_BC_LIST,
   TT_HLO_BC_LIST_OMIT,
   TT_HLO_BC_BOOLS,
@@ -271,7 +270,7 @@ extern const size_t tt_hlo_bc_ops_count;
 
 /* ---- bytecode_type.c ---- */
 
-/* A tensor or a token. `at` is where the reference stands, for messages. */
+/* A tensor, a token or a future. `at` is where the reference stands, for messages. */
 TT_NODISCARD tt_error *tt_hlo_bc_type(tt_hlo_bc *r, const uint8_t *at, uint32_t index,
                                       const tt_hlo_type **out_type);
 /* An element type. */

@@ -11,6 +11,7 @@ enum {
   VHLO_TENSOR_ENCODED = 21,
   VHLO_TOKEN = 22,
   VHLO_NONE = 33,
+  VHLO_FUTURE = 42,
 
   BUILTIN_INTEGER = 0,
   BUILTIN_INDEX = 1,
@@ -68,7 +69,7 @@ static const type_info vhlo_types[] = {
     [39] = {"f6E3M2FN", TT_F6E3M2FN, 0},
     [40] = {"f8E8M0FNU", TT_F8E8M0FNU, 0},
     [41] = {"buffer", NO_DTYPE, 0},
-    [42] = {"future", NO_DTYPE, 0},
+    [VHLO_FUTURE] = {"future", NO_DTYPE, 0},
 };
 
 static const type_info builtin_types[] = {
@@ -227,6 +228,31 @@ static tt_error *read_tensor(tt_hlo_bc *r, tt_hlo_bc_span *fields, bool encoded,
   return tt_error_wrap_take(err, "byte %zu", (size_t)(at - r->data));
 }
 
+static bool is_tensor(const tt_hlo_bc_entry *entry, const type_head *head, bool *out_encoded) {
+  uint64_t encoded = head->vhlo ? VHLO_TENSOR_ENCODED : BUILTIN_TENSOR_ENCODED;
+  uint64_t plain = head->vhlo ? VHLO_TENSOR : BUILTIN_TENSOR;
+  *out_encoded = head->code == encoded;
+  return entry->custom && (head->code == encoded || head->code == plain);
+}
+
+/* A list of types, of which each is a tensor. */
+static tt_error *read_future(tt_hlo_bc *r, const uint8_t *at, tt_hlo_bc_span *fields,
+                             tt_hlo_type *type) {
+  size_t count = 0;
+  uint32_t index = 0;
+  type_head head;
+  bool encoded = false;
+  TT_RETURN_IF_ERROR(tt_hlo_bc_count(r, fields, "types of a future", &count));
+  if (count != 1)
+    return tt_hlo_bc_fail(r, at, TT_UNIMPLEMENTED, "futures of %zu values", count);
+  TT_RETURN_IF_ERROR(tt_hlo_bc_type_index(r, fields, &index));
+  TT_RETURN_IF_ERROR(open_type(r, index, &head));
+  TT_HLO_BC_CHECK(is_tensor(&r->types[index], &head, &encoded), r, at,
+                  "a future of type %s, which is no tensor", head.info->name);
+  type->future = true;
+  return read_tensor(r, &head.fields, encoded, type);
+}
+
 tt_error *tt_hlo_bc_type(tt_hlo_bc *r, const uint8_t *at, uint32_t index,
                          const tt_hlo_type **out_type) {
   tt_hlo_bc_entry *entry = &r->types[index];
@@ -236,10 +262,11 @@ tt_error *tt_hlo_bc_type(tt_hlo_bc *r, const uint8_t *at, uint32_t index,
     return NULL;
   TT_RETURN_IF_ERROR(open_type(r, index, &head));
   tt_hlo_type type = {.token = head.vhlo && head.code == VHLO_TOKEN};
-  uint64_t encoded = head.vhlo ? VHLO_TENSOR_ENCODED : BUILTIN_TENSOR_ENCODED;
-  uint64_t plain = head.vhlo ? VHLO_TENSOR : BUILTIN_TENSOR;
-  if (entry->custom && (head.code == encoded || head.code == plain))
-    TT_RETURN_IF_ERROR(read_tensor(r, &head.fields, head.code == encoded, &type));
+  bool encoded = false;
+  if (is_tensor(entry, &head, &encoded))
+    TT_RETURN_IF_ERROR(read_tensor(r, &head.fields, encoded, &type));
+  else if (entry->custom && head.vhlo && head.code == VHLO_FUTURE)
+    TT_RETURN_IF_ERROR(read_future(r, at, &head.fields, &type));
   else if (!type.token)
     return tt_hlo_bc_fail(r, at, TT_UNIMPLEMENTED, "values of type %s", head.info->name);
   entry->type = type;

@@ -15,7 +15,8 @@ const char *tt_hlo_type_show(const tt_hlo_type *type, char *buffer) {
   size_t at = 0;
   if (type->token)
     return "!stablehlo.token";
-  at = (size_t)snprintf(buffer, TT_HLO_SHOW_SIZE, "tensor<");
+  at = (size_t)snprintf(buffer, TT_HLO_SHOW_SIZE, "%stensor<",
+                        type->future ? "!stablehlo.future<" : "");
   for (int32_t i = 0; type->dims != NULL && i < type->rank && at < TT_HLO_SHOW_SIZE - 40; i++)
     at += (size_t)(type->dims[i] == TT_HLO_DYNAMIC
                        ? snprintf(buffer + at, TT_HLO_SHOW_SIZE - at, "?x")
@@ -23,8 +24,9 @@ const char *tt_hlo_type_show(const tt_hlo_type *type, char *buffer) {
                                   (long long)type->dims[i]));
   if (at >= TT_HLO_SHOW_SIZE - 40)
     at += (size_t)snprintf(buffer + at, TT_HLO_SHOW_SIZE - at, "...");
-  snprintf(buffer + at, TT_HLO_SHOW_SIZE - at, "%s>",
-           (unsigned)type->dtype < TT_DTYPE_COUNT ? tt_dtype_name(type->dtype) : "?");
+  snprintf(buffer + at, TT_HLO_SHOW_SIZE - at, "%s>%s",
+           (unsigned)type->dtype < TT_DTYPE_COUNT ? tt_dtype_name(type->dtype) : "?",
+           type->future ? ">" : "");
   return buffer;
 }
 

@@ -90,7 +90,7 @@ static tt_error *check_scaled(const tt_hlo_op *op, uint32_t i, const scaling *s)
 static tt_error *check_computation(const tt_hlo_op *op) {
   const tt_hlo_op *end = NULL;
   TT_RETURN_IF_ERROR(tt_hlo_check_regions(op, 1));
-  for (uint32_t i = 0; i < op->operands_count; i++) {
+  for (uint32_t i = 0; i < op->results_count; i++) {
     TT_RETURN_IF_ERROR(tt_hlo_check_reducer(op, 0, "computation", op->operands + i, 1, &end));
     TT_HLO_CHECK(op->results[i].type.dtype == end->operands[0]->type.dtype,
                  "result %u: expected elements %s, got %s", i,
@@ -156,18 +156,36 @@ static tt_error *find_scaling(const tt_hlo_op *op, int64_t group, scaling *out_s
 }
 
 static tt_error *check_dtypes(const tt_hlo_op *op) {
-  for (uint32_t i = 0; i < op->operands_count; i++)
+  for (uint32_t i = 0; i < op->results_count; i++)
     TT_HLO_CHECK(op->results[i].type.dtype == tt_hlo_operand(op, i)->dtype,
                  "result %u: expected elements %s, got %s", i,
                  tt_dtype_name(tt_hlo_operand(op, i)->dtype), TT_HLO_SHOW(&op->results[i].type));
   return NULL;
 }
 
+/* The operands that are data: with has_dynamic_root the last one says which member of the group
+ * each of the others comes from, or goes to. */
+static tt_error *check_operands(const tt_hlo_op *op) {
+  bool rooted = op->code == TT_HLO_COLLECTIVE_BROADCAST || op->code == TT_HLO_COLLECTIVE_REDUCE;
+  bool dynamic = false;
+  if (rooted)
+    TT_RETURN_IF_ERROR(tt_hlo_want_bool(op, TT_HLO_HAS_DYNAMIC_ROOT, false, &dynamic));
+  TT_HLO_CHECK(op->operands_count > 0, "expected at least one operand, got none");
+  if (!dynamic) /* collective_broadcast_c3, _c5, collective_reduce_c3 */
+    return tt_hlo_check_results(op, op->operands_count);
+  uint32_t count = op->operands_count - 1; /* collective_broadcast_c4, collective_reduce_c3 */
+  const tt_hlo_type *roots = tt_hlo_operand(op, count);
+  TT_HLO_CHECK(count > 0, "has_dynamic_root: expected data and roots, got one operand");
+  TT_HLO_CHECK(
+      roots->dtype == TT_S32 && roots->rank == 1 && tt_hlo_dim_agrees(roots->dims[0], count),
+      "has_dynamic_root: expected tensor<%uxi32>, got %s", count, TT_HLO_SHOW(roots));
+  return tt_hlo_check_results(op, count); /* collective_broadcast_c5 */
+}
+
 tt_error *tt_hlo_infer_collective(tt_arena *arena, tt_hlo_op *op) {
   int64_t group = 1;
   scaling s = {0};
-  TT_HLO_CHECK(op->operands_count > 0, "expected at least one operand, got none");
-  TT_RETURN_IF_ERROR(tt_hlo_check_results(op, op->operands_count));
+  TT_RETURN_IF_ERROR(check_operands(op));
   if (op->code == TT_HLO_COLLECTIVE_PERMUTE)
     TT_RETURN_IF_ERROR(check_pairs(arena, op));
   else
@@ -178,7 +196,7 @@ tt_error *tt_hlo_infer_collective(tt_arena *arena, tt_hlo_op *op) {
   else
     TT_RETURN_IF_ERROR(check_dtypes(op));
   TT_RETURN_IF_ERROR(find_scaling(op, group, &s));
-  for (uint32_t i = 0; i < op->operands_count; i++)
+  for (uint32_t i = 0; i < op->results_count; i++)
     TT_RETURN_IF_ERROR(check_scaled(op, i, &s)); /* all_gather_c6, all_reduce_c6, all_to_all_c9 */
   return NULL;
 }

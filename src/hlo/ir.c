@@ -39,7 +39,7 @@ const tt_hlo_attr *tt_hlo_op_attr(const tt_hlo_op *op, tt_hlo_attr_name name) {
 bool tt_hlo_type_equal(const tt_hlo_type *a, const tt_hlo_type *b) {
   if (a->token || b->token)
     return a->token && b->token;
-  if (a->dtype != b->dtype || a->rank != b->rank)
+  if (a->dtype != b->dtype || a->rank != b->rank || a->future != b->future)
     return false;
   return a->dims == b->dims || a->rank == 0 ||
          memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
@@ -48,7 +48,7 @@ bool tt_hlo_type_equal(const tt_hlo_type *a, const tt_hlo_type *b) {
 bool tt_hlo_type_compatible(const tt_hlo_type *a, const tt_hlo_type *b) {
   if (a->token || b->token)
     return a->token && b->token;
-  if (a->dtype != b->dtype || a->rank != b->rank)
+  if (a->dtype != b->dtype || a->rank != b->rank || a->future != b->future)
     return false;
   for (int32_t i = 0; i < a->rank && a->dims != b->dims; i++)
     if (a->dims[i] != b->dims[i] && a->dims[i] != TT_HLO_DYNAMIC && b->dims[i] != TT_HLO_DYNAMIC)

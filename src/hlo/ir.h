@@ -38,17 +38,18 @@ enum {
   TT_HLO_REGIONS = 32,
   TT_HLO_WIDENS = 64,
   TT_HLO_COLLECTIVE = 128,
-  TT_HLO_ALONE = 256
+  TT_HLO_ALONE = 256,
+  TT_HLO_FUTURES = 512
 };
 
 /* No tensor has more axes, so that 64 bits hold a set of them. As PyTorch's limit. */
 #define TT_HLO_RANK_MAX 64
 
 /* A tensor type; rank 0 is a scalar. `token` stands for the token type, and then the rest is
- * unused. */
+ * unused. `future` stands for the future of one such tensor, `!stablehlo.future<tensor<4xf32>>`. */
 typedef struct tt_hlo_type {
   tt_dtype dtype;
-  bool token;
+  bool token, future;
   int32_t rank;
   const int64_t *dims; /* [rank], each >= 0 or TT_HLO_DYNAMIC */
 } tt_hlo_type;

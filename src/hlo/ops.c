@@ -11,7 +11,8 @@ enum {
   REGIONS = TT_HLO_REGIONS,
   WIDENS = TT_HLO_WIDENS,
   COLLECTIVE = TT_HLO_COLLECTIVE,
-  ALONE = TT_HLO_ALONE
+  ALONE = TT_HLO_ALONE,
+  FUTURES = TT_HLO_FUTURES
 };
 
 const tt_hlo_op_info tt_hlo_ops[TT_HLO_OP_COUNT] = {
@@ -81,6 +82,8 @@ static tt_error *check_operands(const tt_hlo_op *op, uint32_t traits) {
     const tt_hlo_value *value = op->operands[i];
     TT_HLO_CHECK(value != NULL, "operand %u is missing", i);
     TT_HLO_CHECK(!value->type.token || (traits & TT_HLO_TOKENS) != 0, "operand %u is a token", i);
+    TT_HLO_CHECK(!value->type.future || (traits & TT_HLO_FUTURES) != 0, "operand %u is a future",
+                 i);
     TT_HLO_CHECK(tt_hlo_type_sound(&value->type), "operand %u has a malformed type", i);
   }
   return NULL;
@@ -90,9 +93,24 @@ static tt_error *check_results(const tt_hlo_op *op, uint32_t traits) {
   for (uint32_t i = 0; i < op->results_count; i++) {
     const tt_hlo_type *type = &op->results[i].type;
     TT_HLO_CHECK(!type->token || (traits & TT_HLO_TOKENS) != 0, "result %u is a token", i);
+    TT_HLO_CHECK(!type->future || (traits & TT_HLO_FUTURES) != 0, "result %u is a future", i);
     tt_error *err = tt_hlo_type_check(type);
     if (TT_UNLIKELY(err != NULL))
       return tt_error_wrap_take(err, "%s: result %u", tt_hlo_op_short_name(op), i);
+  }
+  return NULL;
+}
+
+/* Futures pass from async_start to async_done and through calls, and into no region. */
+static tt_error *check_regions(const tt_hlo_op *op) {
+  for (uint32_t i = 0; i < op->regions_count; i++) {
+    const tt_hlo_region *region = op->regions[i];
+    const tt_hlo_op *end = region == NULL ? NULL : region->last;
+    for (uint32_t k = 0; region != NULL && k < region->args_count; k++)
+      TT_HLO_CHECK(!region->args[k].type.future, "argument %u of region %u is a future", k, i);
+    for (uint32_t k = 0; end != NULL && end->code == TT_HLO_RETURN && k < end->operands_count; k++)
+      TT_HLO_CHECK(end->operands[k] == NULL || !end->operands[k]->type.future,
+                   "result %u of region %u is a future", k, i);
   }
   return NULL;
 }
@@ -108,6 +126,7 @@ tt_error *tt_hlo_op_infer(tt_arena *arena, tt_hlo_op *op) {
   TT_HLO_CHECK(op->regions_count == 0 || (info->traits & TT_HLO_REGIONS) != 0,
                "expected no regions, got %u", op->regions_count);
   TT_RETURN_IF_ERROR(check_operands(op, info->traits));
+  TT_RETURN_IF_ERROR(check_regions(op));
   if (info->traits & TT_HLO_GIVEN) {
     TT_RETURN_IF_ERROR(check_results(op, info->traits));
     return info->infer(arena, op);

@@ -1,4 +1,4 @@
-/* Types: tensors and tokens. */
+/* Types: tensors, tokens, futures. */
 #include "hlo/parse_internal.h"
 
 static tt_error *find_dtype(tt_hlo_parser *p, tt_hlo_slice word, tt_dtype *out_dtype) {
@@ -93,7 +93,19 @@ static tt_error *parse_tensor(tt_hlo_parser *p, tt_hlo_type *out_type) {
   return out_type->dims == NULL ? tt_hlo_parse_no_memory(p) : NULL;
 }
 
-/* !stablehlo.token or an alias. */
+/* `<tensor<...>>` behind !stablehlo.future */
+static tt_error *parse_future(tt_hlo_parser *p, tt_hlo_type *out_type) {
+  TT_RETURN_IF_ERROR(tt_hlo_parse_expect(p, '<'));
+  if (!tt_hlo_parse_take_word(p, "tensor"))
+    return tt_hlo_parse_expected(p, "the tensor type of a future");
+  TT_RETURN_IF_ERROR(parse_tensor(p, out_type));
+  if (tt_hlo_parse_peek(p) == ',')
+    return tt_hlo_parse_fail(p, p->at, TT_UNIMPLEMENTED, "futures of several values");
+  out_type->future = true;
+  return tt_hlo_parse_expect(p, '>');
+}
+
+/* !stablehlo.token, !stablehlo.future or an alias. */
 static tt_error *parse_named(tt_hlo_parser *p, tt_hlo_type *out_type) {
   const char *at = p->at++;
   tt_hlo_alias *alias = NULL;
@@ -103,6 +115,8 @@ static tt_error *parse_named(tt_hlo_parser *p, tt_hlo_type *out_type) {
     out_type->token = true;
     return NULL;
   }
+  if (tt_hlo_slice_is(name, "stablehlo.future"))
+    return parse_future(p, out_type);
   if (memchr(name.text, '.', name.size) != NULL)
     return tt_hlo_parse_fail(p, at, TT_UNIMPLEMENTED, "type !%.*s",
                              (int)(name.size > 32 ? 32 : name.size), name.text);

@@ -51,7 +51,7 @@ void tt_hlo_type_print(const tt_hlo_type *type, tt_bytes *out_text) {
     tt_bytes_text(out_text, "!stablehlo.token");
     return;
   }
-  tt_bytes_text(out_text, "tensor<");
+  tt_bytes_text(out_text, type->future ? "!stablehlo.future<tensor<" : "tensor<");
   for (int32_t i = 0; i < type->rank; i++) {
     if (type->dims[i] == TT_HLO_DYNAMIC)
       tt_bytes_char(out_text, '?');
@@ -60,7 +60,7 @@ void tt_hlo_type_print(const tt_hlo_type *type, tt_bytes *out_text) {
     tt_bytes_char(out_text, 'x');
   }
   tt_bytes_text(out_text, tt_dtype_name(type->dtype));
-  tt_bytes_char(out_text, '>');
+  tt_bytes_text(out_text, type->future ? ">>" : ">");
 }
 
 static void print_value(tt_bytes *text, const tt_hlo_value *value) {

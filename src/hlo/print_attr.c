@@ -222,7 +222,8 @@ static void print_value(tt_bytes *text, const tt_hlo_op *op, const tt_hlo_attr *
 
 /* MLIR's unit attribute: there or not, without a value. */
 static bool is_unit(const tt_hlo_attr *attr) {
-  return attr->name == TT_HLO_USE_GLOBAL_DEVICE_IDS && attr->kind == TT_HLO_ATTR_BOOL;
+  return attr->kind == TT_HLO_ATTR_BOOL &&
+         (attr->name == TT_HLO_USE_GLOBAL_DEVICE_IDS || attr->name == TT_HLO_HAS_DYNAMIC_ROOT);
 }
 
 void tt_hlo_print_attrs(tt_bytes *text, const tt_hlo_op *op) {

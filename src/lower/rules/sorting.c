@@ -323,7 +323,7 @@ static tt_hlo_value *sort_by_column(tt_low_ctx *ctx, tt_hlo_value *columns, tt_h
 static tt_hlo_value *order_of_rows(tt_low_ctx *ctx, tt_hlo_value *rows, int64_t size,
                                    int64_t width) {
   int64_t *dims = tt_hlo_alloc(ctx->b, 1, sizeof *dims); /* the region's arguments keep it */
-  tt_hlo_type types[2] = {tt_hlo_scalar_type(TT_S32), {TT_S32, false, 1, dims}};
+  tt_hlo_type types[2] = {tt_hlo_scalar_type(TT_S32), {.dtype = TT_S32, .rank = 1, .dims = dims}};
   tt_hlo_dim dim = tt_hlo_dim_number(size);
   tt_hlo_value *columns = tt_hlo_swap_axes(ctx->b, rows, 0, 1),
                *results[2] = {ctx->b->poison, ctx->b->poison}, *more;

@@ -244,6 +244,41 @@ TEST(hlo_bytecode, regions_that_capture) {
       "}\n");
 }
 
+/* Pairs that are started and awaited, one of them in another function. */
+TEST(hlo_bytecode, futures) {
+  static const char wanted[] = MODULE
+      "  func.func public @main(%arg0: tensor<4xf32>, %arg1: tensor<i32>) -> (tensor<8xf32>, "
+      "tensor<2xf32>) {\n"
+      "    %0 = \"stablehlo.async_start\"(%arg0) ({\n"
+      "    ^bb0(%arg2: tensor<4xf32>):\n"
+      "      %1 = \"stablehlo.all_gather\"(%arg2) {all_gather_dim = 0 : i64, "
+      "replica_groups = dense<[[0, 1]]> : "
+      "tensor<1x2xi64>} : (tensor<4xf32>) -> (tensor<8xf32>)\n"
+      "      \"stablehlo.return\"(%1) : (tensor<8xf32>) -> ()\n"
+      "    }) : (tensor<4xf32>) -> (!stablehlo.future<tensor<8xf32>>)\n"
+      "    %2 = \"stablehlo.async_start\"(%arg0, %arg1) ({\n"
+      "    ^bb0(%arg3: tensor<4xf32>, %arg4: tensor<i32>):\n"
+      "      %3 = \"stablehlo.dynamic_slice\"(%arg3, %arg4) {slice_sizes = array<i64: 2>} : "
+      "(tensor<4xf32>, tensor<i32>) -> (tensor<2xf32>)\n"
+      "      \"stablehlo.return\"(%3) : (tensor<2xf32>) -> ()\n"
+      "    }) : (tensor<4xf32>, tensor<i32>) -> (!stablehlo.future<tensor<2xf32>>)\n"
+      "    %4 = \"stablehlo.async_done\"(%0) : (!stablehlo.future<tensor<8xf32>>) -> "
+      "(tensor<8xf32>)\n"
+      "    %5 = \"stablehlo.composite\"(%2) {decomposition = @end, name = \"func.call\"} : "
+      "(!stablehlo.future<tensor<2xf32>>) -> (tensor<2xf32>)\n"
+      "    \"func.return\"(%4, %5) : (tensor<8xf32>, tensor<2xf32>) -> ()\n"
+      "  }\n"
+      "  func.func private @end(%arg0: !stablehlo.future<tensor<2xf32>>) -> (tensor<2xf32>) {\n"
+      "    %0 = \"stablehlo.async_done\"(%arg0) : (!stablehlo.future<tensor<2xf32>>) -> "
+      "(tensor<2xf32>)\n"
+      "    \"func.return\"(%0) : (tensor<2xf32>) -> ()\n"
+      "  }\n"
+      "}\n";
+  CHECK_PRINT("async_1_15_0", wanted);
+  CHECK_PRINT("async_1_17_0", wanted);
+  CHECK_ERROR("futures_1_15_0", TT_UNIMPLEMENTED, "futures of 2 values");
+}
+
 /* A mixed artifact: sdy's operations, casts around them, shardings of parameters. */
 TEST(hlo_bytecode, shardings) {
 #define BODY                                                                    \

@@ -110,6 +110,7 @@ TEST(hlo_infer, dynamic_dims) { CHECK_ROWS(dynamics); }
 
 #define GROUPS(columns, ...) MATRIX(REPLICA_GROUPS, columns, __VA_ARGS__)
 #define SUM .regions = {"f32 f32 -> f32"}
+#define ROOT BOOL(HAS_DYNAMIC_ROOT, 1)
 static const infer_row collectives[] = {
     ROW(ALL_REDUCE, "2xf32 3xf32", "2xf32 3xf32", .given = "2xf32 3xf32",
         ATTRS(GROUPS(2, 0, 1, 2, 3)), SUM),
@@ -158,6 +159,31 @@ static const infer_row collectives[] = {
         ATTRS(MATRIX(SOURCE_TARGET_PAIRS, 2, 0, 1, 2, 1))),
     ROW(COLLECTIVE_PERMUTE, "4xf32", "!source_target_pairs: expected rows of 2, got 4",
         .given = "4xf32", ATTRS(MATRIX(SOURCE_TARGET_PAIRS, 4, 0, 1, 2, 1))),
+    ROW(COLLECTIVE_BROADCAST, "4xf32 2xi8 2xi32", "4xf32 2xi8", .given = "4xf32 2xi8",
+        ATTRS(GROUPS(2, 0, 1), ROOT)),
+    ROW(COLLECTIVE_BROADCAST, "4xf32 ?xi32", "4xf32", .given = "4xf32",
+        ATTRS(GROUPS(2, 0, 1), ROOT)),
+    ROW(COLLECTIVE_BROADCAST, "4xf32 2xi8 1xi32",
+        "!has_dynamic_root: expected tensor<2xi32>, got tensor<1xi32>", .given = "4xf32 2xi8",
+        ATTRS(GROUPS(2, 0, 1), ROOT)), /* collective_broadcast_c4 */
+    ROW(COLLECTIVE_BROADCAST, "4xf32 1xi64",
+        "!has_dynamic_root: expected tensor<1xi32>, got tensor<1xi64>", .given = "4xf32",
+        ATTRS(GROUPS(2, 0, 1), ROOT)),
+    ROW(COLLECTIVE_BROADCAST, "4xf32 i32", "!has_dynamic_root: expected tensor<1xi32>, got",
+        .given = "4xf32", ATTRS(GROUPS(2, 0, 1), ROOT)),
+    ROW(COLLECTIVE_BROADCAST, "1xi32", "!has_dynamic_root: expected data and roots, got one",
+        .given = "", ATTRS(GROUPS(2, 0, 1), ROOT)),
+    ROW(COLLECTIVE_BROADCAST, "4xf32 1xi32", "!expected 1 results, got 2", .given = "4xf32 1xi32",
+        ATTRS(GROUPS(2, 0, 1), ROOT)), /* collective_broadcast_c5 */
+    ROW(COLLECTIVE_BROADCAST, "4xf32 1xi32", "!result 0: expected elements f32", .given = "4xi32",
+        ATTRS(GROUPS(2, 0, 1), ROOT)),
+    ROW(COLLECTIVE_BROADCAST, "4xf32 1xi32", "4xf32 1xi32", .given = "4xf32 1xi32",
+        ATTRS(GROUPS(2, 0, 1), BOOL(HAS_DYNAMIC_ROOT, 0))),
+    ROW(COLLECTIVE_REDUCE, "4xf32 2xf32 2xi32", "4xf32 2xf32", .given = "4xf32 2xf32", SUM,
+        ATTRS(GROUPS(2, 0, 1), ROOT)),
+    ROW(COLLECTIVE_REDUCE, "4xf32 2xi32",
+        "!has_dynamic_root: expected tensor<1xi32>, got tensor<2xi32>", .given = "4xf32", SUM,
+        ATTRS(GROUPS(2, 0, 1), ROOT)), /* collective_reduce_c3 */
 };
 TEST(hlo_infer, collectives) { CHECK_ROWS(collectives); }
 

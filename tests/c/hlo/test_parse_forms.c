@@ -265,6 +265,11 @@ TEST(hlo_parse_forms, collectives) {
             "  stablehlo.return %a : tensor<f32>\n}) {replica_groups = dense<> : tensor<0x0xi64>} "
             ": (tensor<4xf32>) -> tensor<4xf32>",
             "replica_groups = dense<> : tensor<0x0xi64>");
+  CHECK_OPS("%x: tensor<4xf32>, %r: tensor<1xi32>",
+            "%0 = \"stablehlo.collective_broadcast\"(%x, %r) <{has_dynamic_root, replica_groups = "
+            "dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>, tensor<1xi32>) -> "
+            "tensor<4xf32>",
+            "{has_dynamic_root, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}");
   CHECK_OPS("%x: tensor<4xf32>",
             "%0 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1], [1, "
             "0]]> : tensor<2x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>",
