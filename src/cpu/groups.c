@@ -159,7 +159,7 @@ static void scaled_axes(const tt_hlo_op *op, int64_t *out_up, int64_t *out_down)
 static tt_error *check_dims(const tt_hlo_op *op, int64_t size) {
   int64_t up = -1, down = -1;
   scaled_axes(op, &up, &down);
-  for (uint32_t i = 0; i < op->operands_count; i++) {
+  for (uint32_t i = 0; i < op->results_count; i++) {
     const tt_hlo_type *from = &op->operands[i]->type, *to = &op->results[i].type;
     for (int32_t k = 0; k < from->rank; k++) {
       int64_t grown = to->dims[k] * (k == down ? size : 1);
@@ -237,6 +237,11 @@ static tt_error *check_call(checker *c, const tt_hlo_op *op, const tt_hlo_op *ho
   return check_region(c, func->body, holder);
 }
 
+/* Its regions are run where it stands. */
+static bool runs_in_place(const tt_hlo_op *op) {
+  return tt_cpu_is_control(op->code) || op->code == TT_HLO_ASYNC_START;
+}
+
 /* `holder` is the op whose region does not hold collectives; NULL: it does. Only pieces of a
  * device's run may wait for other devices. The verifier has limited the depth. */
 static tt_error *check_region(checker *c, const tt_hlo_region *region, const tt_hlo_op *holder) {
@@ -252,8 +257,8 @@ static tt_error *check_region(checker *c, const tt_hlo_region *region, const tt_
     if (err != NULL)
       return op->location == NULL ? err : tt_error_wrap_take(err, "%s", op->location);
     for (uint32_t i = 0; i < op->regions_count; i++)
-      TT_RETURN_IF_ERROR(check_region(c, op->regions[i],
-                                      holder != NULL || tt_cpu_is_control(op->code) ? holder : op));
+      TT_RETURN_IF_ERROR(
+          check_region(c, op->regions[i], holder != NULL || runs_in_place(op) ? holder : op));
   }
   return NULL;
 }

@@ -92,17 +92,32 @@ static void find_stash(tt_cpu_plan *plan) {
   }
 }
 
-static const struct pass {
+typedef struct pass {
   const char *name;
   tt_error *(*run)(tt_hlo_module *module);
-} passes[] = {
+} pass;
+
+/* Before it is known whether the plan is in stages, and when it is not. */
+static const pass early[] = {
+    {"async", tt_cpu_join_async},
+};
+static const pass passes[] = {
     {"promote", tt_cpu_promote},
     {"simplify", tt_cpu_simplify},
     {"transposes", tt_cpu_fold_transposes},
 };
 
+static tt_error *run_passes(tt_cpu_plan *plan, const pass *list, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    TT_RETURN_IF_ERROR(list[i].run(plan->module));
+    TT_RETURN_IF_ERROR(tt_cpu_dump_module(&plan->dump, list[i].name, plan->module));
+  }
+  return NULL;
+}
+
 /* `*out_waits`: the plan is in stages. */
 static tt_error *make_stages(tt_cpu_plan *plan, int depth, bool *out_waits) {
+  TT_RETURN_IF_ERROR(run_passes(plan, early, TT_COUNT(early)));
   TT_RETURN_IF_ERROR(tt_cpu_expand_module(plan->module, out_waits));
   TT_RETURN_IF_ERROR(tt_cpu_dump_module(&plan->dump, "expand", plan->module));
   /* Sizes that came with the run may contradict what the program says of its types. */
@@ -113,10 +128,7 @@ static tt_error *make_stages(tt_cpu_plan *plan, int depth, bool *out_waits) {
 
 static tt_error *make_steps(tt_cpu_plan *plan) {
   tt_cpu_body *body = NULL;
-  for (size_t i = 0; i < TT_COUNT(passes); i++) {
-    TT_RETURN_IF_ERROR(passes[i].run(plan->module));
-    TT_RETURN_IF_ERROR(tt_cpu_dump_module(&plan->dump, passes[i].name, plan->module));
-  }
+  TT_RETURN_IF_ERROR(run_passes(plan, passes, TT_COUNT(passes)));
   return make_body(plan, plan->module->funcs, 0, &body);
 }
 

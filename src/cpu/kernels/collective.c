@@ -175,14 +175,52 @@ tt_error *tt_cpu_kernel_reduce_scatter(const tt_cpu_args *args) {
   return err;
 }
 
-/* The first of the group gets all, the others and who is in none get zeros. */
-tt_error *tt_cpu_kernel_reduce_to_first(const tt_cpu_args *args) {
+/* Which member of the group is the root of each of the values: the first, or the one that the last
+ * operand names. All must name the same: who would do its own would read what another has not
+ * meant for it. */
+static tt_error *check_roots(const visit *v) {
+  const tt_hlo_op *op = v->args->op;
+  const tt_hlo_attr *dynamic = tt_hlo_op_attr(op, TT_HLO_HAS_DYNAMIC_ROOT);
+  if (dynamic == NULL || dynamic->i64 == 0 || v->position < 0)
+    return NULL;
+  for (uint32_t i = 0; i < op->results_count; i++) { /* collective_broadcast_c6 */
+    int64_t root = tt_cpu_load_int(TT_S32, brought(v, 0, op->results_count), i);
+    if (root < 0 || root >= v->count)
+      return tt_error_new(TT_INVALID_ARGUMENT,
+                          "%s: root %u is %lld, and the group has %lld members",
+                          tt_hlo_ops[op->code].mnemonic, i, (long long)root, (long long)v->count);
+    for (int64_t m = 1; m < v->count; m++) {
+      int64_t other = tt_cpu_load_int(TT_S32, brought(v, m, op->results_count), i);
+      if (other != root)
+        return tt_error_new(TT_INVALID_ARGUMENT,
+                            "%s: root %u is %lld for member 0 of the group, and %lld for member "
+                            "%lld",
+                            tt_hlo_ops[op->code].mnemonic, i, (long long)root, (long long)other,
+                            (long long)m);
+    }
+  }
+  return NULL;
+}
+
+/* -1 for who is in no group. */
+static int64_t root_of(const visit *v, uint32_t result) {
+  const tt_hlo_op *op = v->args->op;
+  if (v->position < 0)
+    return -1;
+  return op->operands_count == op->results_count
+             ? 0
+             : tt_cpu_load_int(TT_S32, v->args->in[op->results_count], result);
+}
+
+/* The root gets all, the others and who is in no group get zeros. */
+tt_error *tt_cpu_kernel_reduce_to_root(const tt_cpu_args *args) {
   visit v;
   tt_error *err = NULL;
   TT_RETURN_IF_ERROR(arrive(args, &v));
+  err = check_roots(&v);
   for (uint32_t i = 0; i < args->op->results_count && err == NULL; i++) {
     fold f = fold_of(&v, i);
-    if (v.position == 0)
+    if (v.position >= 0 && v.position == root_of(&v, i))
       err = fold_range(&f, 0, tt_cpu_count(&args->op->results[i].type), args->out[i]);
     else
       fill_zeros(&v, i);
@@ -284,12 +322,13 @@ tt_error *tt_cpu_kernel_permute(const tt_cpu_args *args) {
   return NULL;
 }
 
-/* From the first of the group. */
+/* From the root of the group. */
 tt_error *tt_cpu_kernel_broadcast_group(const tt_cpu_args *args) {
   visit v;
   TT_RETURN_IF_ERROR(arrive(args, &v));
-  for (uint32_t i = 0; i < args->op->results_count; i++)
-    receive(&v, i, v.position < 0 ? -1 : 0);
+  tt_error *err = check_roots(&v);
+  for (uint32_t i = 0; i < args->op->results_count && err == NULL; i++)
+    receive(&v, i, root_of(&v, i));
   leave(&v);
-  return NULL;
+  return err;
 }

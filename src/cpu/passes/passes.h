@@ -5,6 +5,9 @@
 
 #include "hlo/hlo.h"
 
+/* Each async_start becomes the operation that it starts, each async_done what that gives; no later
+ * pass sees a future. */
+TT_NODISCARD tt_error *tt_cpu_join_async(tt_hlo_module *module);
 /* Rewrites the module: ops made of others, dims found from constants. `*out_waits`: some stay
  * unknown. Then @main is its only function, and ops that such dims concern are as they were. */
 TT_NODISCARD tt_error *tt_cpu_expand_module(tt_hlo_module *module, bool *out_waits);

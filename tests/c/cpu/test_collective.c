@@ -20,6 +20,22 @@
   ">\n}\n"
 #define CHANNEL(n) "channel_handle = #stablehlo.channel_handle<handle = " #n ", type = 1>"
 #define GROUPS(list, type) "replica_groups = dense<" list "> : tensor<" type "xi64>"
+/* %o: ones, as many as there are roots, that no pass knows. */
+#define ROOTS(n, rest)                                                                         \
+  "%k = stablehlo.slice %x [0:1] : (tensor<2xf32>) -> tensor<1xf32>\n"                         \
+  "%kk = stablehlo.multiply %k, %k : tensor<1xf32>\n"                                          \
+  "%kb = stablehlo.broadcast_in_dim %kk, dims = [0] : (tensor<1xf32>) -> tensor<" n            \
+  "xf32>\n"                                                                                    \
+  "%ke = stablehlo.compare EQ, %kb, %kb : (tensor<" n "xf32>, tensor<" n "xf32>) -> tensor<" n \
+  "xi1>\n"                                                                                     \
+  "%o = stablehlo.convert %ke : (tensor<" n "xi1>) -> tensor<" n "xi32>\n" rest
+#define START(future, from, to, op)                                                               \
+  "%" future " = \"stablehlo.async_start\"(%x) ({\n^bb0(%in: tensor<" from ">):\n" op             \
+  "stablehlo.return %p : tensor<" to ">\n}) : (tensor<" from ">) -> !stablehlo.future<tensor<" to \
+  ">>\n"
+#define DONE(value, future, type)                                                        \
+  "%" value " = \"stablehlo.async_done\"(%" future ") : (!stablehlo.future<tensor<" type \
+  ">>) -> tensor<" type ">\n"
 #define MESH "sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n"
 #define MESH_GROUPS(mesh, axes) \
   "replica_groups = #stablehlo.replica_group_mesh_axes<mesh = " mesh ", axes = [" axes "]>"
@@ -30,6 +46,7 @@
             "%0 = \"stablehlo.all_reduce\"(%x) " SUM " {" groups \
             "} : (tensor<2xf32>) -> tensor<2xf32>")
 #define GLOBAL "use_global_device_ids"
+#define ALL_EIGHT GROUPS("[[7, 6, 5, 4, 3, 2, 1, 0]]", "1x8")
 
 /* Element i of device d is 100 d + i at first. */
 typedef struct row {
@@ -180,6 +197,185 @@ static const row rows[] = {
           " {" GROUPS("[[1], [0]]", "2x1") ", " CHANNEL(1) "} : (tensor<2xf32>) -> tensor<2xf32>"),
      2,
      {{100, 102}, {0, 0}, {500, 502}, {0, 0}}},
+    {"collective_broadcast from roots that the run knows",
+     3,
+     1,
+     MAIN("2xf32", "2xf32",
+          "%c = stablehlo.constant dense<1000.0> : tensor<2xf32>\n"
+          "%y = stablehlo.add %x, %c : tensor<2xf32>\n" ROOTS(
+              "2",
+              "%v = stablehlo.iota dim = 0 : tensor<2xi32>\n%r = stablehlo.subtract %o, %v : "
+              "tensor<2xi32>\n") "%z:2 = \"stablehlo.collective_broadcast\"(%x, %y, %r) "
+                                 "{has_dynamic_root, " GROUPS("[[2, 0]]",
+                                                              "1x2") "} : (tensor<2xf32>, "
+                                                                     "tensor<2xf32>, "
+                                                                     "tensor<2xi32>) -> "
+                                                                     "(tensor<2xf32>, "
+                                                                     "tensor<2xf32>)\n"
+                                                                     "%0 = stablehlo.add %z#0, "
+                                                                     "%z#1 : tensor<2xf32>"),
+     2,
+     {{1200, 1202}, {0, 0}, {1200, 1202}}}, /* 0 + 1200, for the first value's root is member 1 */
+    {"collective_reduce to roots that the run knows",
+     4,
+     1,
+     MAIN("2xf32", "2xf32",
+          "%c = stablehlo.constant dense<1000.0> : tensor<2xf32>\n"
+          "%y = stablehlo.add %x, %c : tensor<2xf32>\n" ROOTS(
+              "2",
+              "%v = stablehlo.iota dim = 0 : tensor<2xi32>\n%r = stablehlo.add %o, %v : "
+              "tensor<2xi32>\n") "%z:2 = \"stablehlo.collective_reduce\"(%x, %y, %r) " SUM
+                                 " {has_dynamic_root, " GROUPS(
+                                     "[[2, 0, 1]]",
+                                     "1x3") "} : (tensor<2xf32>, tensor<2xf32>, tensor<2xi32>) -> "
+                                            "(tensor<2xf32>, tensor<2xf32>)\n"
+                                            "%0 = stablehlo.add %z#0, %z#1 : tensor<2xf32>"),
+     2,
+     {{300, 303}, {3300, 3303}, {0, 0}, {0, 0}}},
+    {"collective_reduce to a root among replicas and partitions",
+     2,
+     2,
+     MAIN(
+         "2xf32", "2xf32",
+         ROOTS(
+             "1",
+             "%r = stablehlo.add %o, %o : tensor<1xi32>\n") "%0 = "
+                                                            "\"stablehlo.collective_reduce\"(%x, "
+                                                            "%r) " ODD_SUM
+                                                            " {has_dynamic_root, " GROUPS(
+                                                                "[[1, 0]]",
+                                                                "1x2") ", " CHANNEL(1) "} : "
+                                                                                       "(tensor<"
+                                                                                       "2xf32>, "
+                                                                                       "tensor<"
+                                                                                       "1xi32>) -> "
+                                                                                       "tensor<"
+                                                                                       "2xf32>"),
+     2,
+     {{0, 0}, {0, 0}, {0, 0}, {600, 604}}},
+    {"started and awaited",
+     2,
+     1,
+     MAIN(
+         "2xf32", "2xf32",
+         START("f", "2xf32", "2xf32",
+               "%p = \"stablehlo.all_reduce\"(%in) " SUM
+               " {" GROUPS("[[0, 1]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>\n")
+             START(
+                 "g", "2xf32", "4xf32",
+                 "%p = \"stablehlo.all_gather\"(%in) {all_gather_dim = 0 : i64, " GROUPS(
+                     "[[0, 1]]",
+                     "1x2") "} : (tensor<2xf32>) -> tensor<4xf32>\n") "%n = stablehlo.negate %x : "
+                                                                      "tensor<2xf32>\n" DONE("h",
+                                                                                             "g",
+                                                                                             "4xf3"
+                                                                                             "2")
+                                                                          DONE(
+                                                                              "e", "f",
+                                                                              "2xf32") "%k = "
+                                                                                       "stablehlo."
+                                                                                       "slice %h "
+                                                                                       "[1:3] : "
+                                                                                       "(tensor<"
+                                                                                       "4xf32>) -> "
+                                                                                       "tensor<"
+                                                                                       "2xf32>\n"
+                                                                                       "%l = "
+                                                                                       "stablehlo."
+                                                                                       "add %e, %n "
+                                                                                       ": "
+                                                                                       "tensor<"
+                                                                                       "2xf32>\n"
+                                                                                       "%0 = "
+                                                                                       "stablehlo."
+                                                                                       "add %k, %l "
+                                                                                       ": "
+                                                                                       "tensor<"
+                                                                                       "2xf32>"),
+     2,
+     {{101, 201}, {1, 101}}},
+    {"each collective that may be started",
+     2,
+     1,
+     MAIN("2xf32", "2xf32",
+          START("f", "2xf32", "2xf32",
+                "%p = \"stablehlo.collective_permute\"(%in) {source_target_pairs = dense<[[0, 1], "
+                "[1, 0]]> : tensor<2x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>\n")
+              DONE("bb", "f", "2xf32") START(
+                  "g", "2xf32", "2xf32",
+                  "%p = \"stablehlo.all_to_all\"(%in) {split_dimension = 0 : i64, concat_dimension "
+                  "= 0 : i64, split_count = 2 : i64, " GROUPS(
+                      "[[0, 1]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>\n")
+                  DONE("c", "g", "2xf32") START(
+                      "h", "2xf32", "1xf32",
+                      "%p = \"stablehlo.reduce_scatter\"(%in) " SUM
+                      " {scatter_dimension = 0 : i64, " GROUPS(
+                          "[[0, 1]]", "1x2") "} : (tensor<2xf32>) -> tensor<1xf32>\n")
+                      DONE("d", "h", "1xf32") START(
+                          "i", "2xf32", "2xf32",
+                          "%p = \"stablehlo.collective_broadcast\"(%in) {" GROUPS(
+                              "[[1, 0]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>\n")
+                          DONE("e", "i", "2xf32") START(
+                              "j", "2xf32", "2xf32",
+                              "%p = \"stablehlo.collective_reduce\"(%in) " SUM " {" GROUPS(
+                                  "[[1, 0]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>\n")
+                              DONE("k", "j", "2xf32") "%l = stablehlo.concatenate %d, %d, dim = 0 "
+                                                      ": (tensor<1xf32>, tensor<1xf32>) -> "
+                                                      "tensor<2xf32>\n"
+                                                      "%m = stablehlo.add %bb, %c : tensor<2xf32>\n"
+                                                      "%n = stablehlo.add %l, %e : tensor<2xf32>\n"
+                                                      "%q = stablehlo.add %k, %m : tensor<2xf32>\n"
+                                                      "%0 = stablehlo.add %n, %q : tensor<2xf32>"),
+     2, /* b + c + d + e + k */
+     {{100 + 0 + 100 + 100 + 0, 101 + 100 + 100 + 101 + 0},
+      {0 + 1 + 102 + 100 + 100, 1 + 101 + 102 + 101 + 102}}},
+    {"started in a loop, awaited in a function",
+     2,
+     1,
+     "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+     "%c = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%n = stablehlo.constant dense<3> : tensor<i32>\n"
+     "%o = stablehlo.constant dense<1> : tensor<i32>\n"
+     "%r:2 = stablehlo.while(%i = %c, %v = %x) : tensor<i32>, tensor<2xf32> cond {\n"
+     "  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+     "  stablehlo.return %p : tensor<i1>\n} do {\n"
+     "  %f = call @begin(%v) : (tensor<2xf32>) -> !stablehlo.future<tensor<2xf32>>\n"
+     "  %j = stablehlo.add %i, %o : tensor<i32>\n"
+     "  %w = call @end(%f) : (!stablehlo.future<tensor<2xf32>>) -> tensor<2xf32>\n"
+     "  stablehlo.return %j, %w : tensor<i32>, tensor<2xf32>\n}\n"
+     "return %r#1 : tensor<2xf32>\n}\n"
+     "func.func private @begin(%x: tensor<2xf32>) -> !stablehlo.future<tensor<2xf32>> {\n" START(
+         "f", "2xf32", "2xf32",
+         "%p = \"stablehlo.all_reduce\"(%in) " SUM " {" GROUPS(
+             "[[0, 1]]",
+             "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>\n") "return %f : "
+                                                              "!stablehlo.future<tensor<2xf32>>\n}"
+                                                              "\n"
+                                                              "func.func private @end(%f: "
+                                                              "!stablehlo.future<tensor<2xf32>>) "
+                                                              "-> tensor<2xf32> {\n" DONE(
+                                                                  "d", "f",
+                                                                  "2xf32") "return %d : "
+                                                                           "tensor<2xf32>\n}\n",
+     2,
+     {{400, 408}, {400, 408}}},
+    {"started in a manual computation",
+     1,
+     2,
+     "sdy.mesh @mesh = <[\"x\"=2]>\n"
+     "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+     "%0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{}]>] out_shardings=[<@mesh, [{}]>] "
+     "manual_axes={\"x\"} (%x0: tensor<2xf32>) {\n"
+     "%f = \"stablehlo.async_start\"(%x0) ({\n^bb0(%in: tensor<2xf32>):\n"
+     "%p = \"stablehlo.all_reduce\"(%in) " SUM " {" GROUPS("[[0, 1]]", "1x2") ", " CHANNEL(
+         1) ", " GLOBAL "} : (tensor<2xf32>) -> tensor<2xf32>\n"
+            "stablehlo.return %p : tensor<2xf32>\n"
+            "}) : (tensor<2xf32>) -> !stablehlo.future<tensor<2xf32>>\n" DONE(
+                "d", "f", "2xf32") "sdy.return %d : tensor<2xf32>\n"
+                                   "} : (tensor<2xf32>) -> tensor<2xf32>\n"
+                                   "return %0 : tensor<2xf32>\n}\n",
+     2,
+     {{100, 102}, {100, 102}}},
     {"in a loop",
      2,
      1,
@@ -286,6 +482,124 @@ TEST_WITHOUT_TORTURE(cpu_collective, axes_are_checked) {
   for (size_t i = 0; i < TT_COUNT(bad); i++) {
     fleet f = {.text = bad[i].text, .replicas = 4, .partitions = 1};
     EXPECT_ERR(fleet_run(&f), TT_INVALID_ARGUMENT, bad[i].part);
+    fleet_free(&f);
+  }
+}
+
+/* A different value from each device of eight, and all of them have them. */
+TEST_WITHOUT_TORTURE(cpu_collective, roots_among_eight) {
+  static const char text[] =
+      MAIN("8xf32", "8xf32",
+           "%i = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xi32>\n"
+           "%h = stablehlo.constant dense<100> : tensor<8xi32>\n"
+           "%v = stablehlo.remainder %i, %h : tensor<8xi32>\n" /* 0 to 7 on each */
+           "%t = stablehlo.reverse %v, dims = [0] : tensor<8xi32>\n"
+           "%r = stablehlo.slice %t [0:2] : (tensor<8xi32>) -> tensor<2xi32>\n" /* 7, 6 */
+           "%y = stablehlo.negate %x : tensor<8xf32>\n"
+           "%f = \"stablehlo.collective_broadcast\"(%x, %r0) {has_dynamic_root, " ALL_EIGHT
+           "} : (tensor<8xf32>, tensor<1xi32>) -> tensor<8xf32>\n"
+           "%z:2 = \"stablehlo.collective_broadcast\"(%f, %y, %r) {has_dynamic_root, " ALL_EIGHT
+           "} : (tensor<8xf32>, tensor<8xf32>, tensor<2xi32>) -> (tensor<8xf32>, tensor<8xf32>)\n"
+           "%0 = stablehlo.add %z#0, %z#1 : tensor<8xf32>");
+  static const char slice[] =
+      "%r0 = stablehlo.slice %t [2:3] : (tensor<8xi32>) -> "
+      "tensor<1xi32>\n%y =";
+  char whole[4096];
+  const char *at = strstr(text, "%y =");
+  snprintf(whole, sizeof whole, "%.*s%s%s", (int)(at - text), text, slice, at + 4);
+  fleet f = {.text = whole, .replicas = 8, .partitions = 1};
+  fill(&f);
+  EXPECT_OK(fleet_run(&f));
+  for (int d = 0; d < 8; d++) {
+    EXPECT_OK(tt_error_copy(f.errors[d]));
+    for (int k = 0; k < 8; k++) /* member 5 is device 2, member 6 is device 1 */
+      EXPECT_DOUBLE((double)f.out[d][k], (double)(200 + k - (100 + k)), 0);
+  }
+  fleet_free(&f);
+}
+
+/* Roots that are none, or not the same for all: each member fails, and nobody waits. */
+TEST_WITHOUT_TORTURE(cpu_collective, roots_are_checked) {
+  static const struct {
+    const char *op, *root, *part;
+  } bad[] = {
+      {"broadcast", "%u",
+       "collective_broadcast: root 0 is 0 for member 0 of the group, and 1 for "
+       "member 1"},
+      {"broadcast", "%t", "collective_broadcast: root 0 is 2, and the group has 2 members"},
+      {"reduce", "%n", "collective_reduce: root 0 is -1, and the group has 2 members"},
+      {"reduce", "%u", "collective_reduce: root 0 is 0 for member 0 of the group, and 1 for "},
+  };
+  for (size_t i = 0; i < TT_COUNT(bad); i++) {
+    char text[2048];
+    bool reduce = strcmp(bad[i].op, "reduce") == 0;
+    snprintf(text, sizeof text,
+             "func.func @main(%%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+             "%%i = stablehlo.replica_id : tensor<ui32>\n"
+             "%%j = stablehlo.convert %%i : (tensor<ui32>) -> tensor<i32>\n"
+             "%%u = stablehlo.reshape %%j : (tensor<i32>) -> tensor<1xi32>\n"
+             "%%t = stablehlo.constant dense<2> : tensor<1xi32>\n"
+             "%%n = stablehlo.constant dense<-1> : tensor<1xi32>\n"
+             "%%0 = \"stablehlo.collective_%s\"(%%x, %s) %s {has_dynamic_root, " GROUPS(
+                 "[[0, 1]]", "1x2") "} : (tensor<2xf32>, tensor<1xi32>) -> tensor<2xf32>\n"
+                                    "return %%0 : tensor<2xf32>\n}\n",
+             bad[i].op, bad[i].root, reduce ? SUM : "");
+    fleet f = {.text = text, .replicas = 2, .partitions = 1};
+    EXPECT_OK(fleet_run(&f));
+    for (int d = 0; d < 2; d++)
+      EXPECT_ERR(tt_error_copy(f.errors[d]), TT_INVALID_ARGUMENT, bad[i].part);
+    fleet_free(&f);
+  }
+}
+
+/* What a pair fails with is what the collective does. */
+TEST_WITHOUT_TORTURE(cpu_collective, errors_of_what_is_started) {
+  static const struct {
+    const char *text, *part;
+    tt_code code;
+  } bad[] = {
+      {MAIN("2xf32", "2xf32",
+            START("f", "2xf32", "2xf32",
+                  "%p = \"stablehlo.all_reduce\"(%in) " SUM
+                  " {" GROUPS("[[0, 2]]", "1x2") "} : (tensor<2xf32>) -> tensor<2xf32>\n")
+                DONE("0", "f", "2xf32")),
+       "names device 2 of 2", TT_INVALID_ARGUMENT},
+      {"func.func @main(%x: tensor<2xf32>) -> !stablehlo.future<tensor<2xf32>> {\n" START(
+           "f", "2xf32", "2xf32",
+           "%p = stablehlo.slice %in [0:2] : (tensor<2xf32>) -> tensor<2xf32>\n") "return %f : "
+                                                                                  "!stablehlo."
+                                                                                  "future<tensor<"
+                                                                                  "2xf32>>\n}\n",
+       "@main: result 0 is a future", TT_UNIMPLEMENTED},
+      {"func.func @main(%f: !stablehlo.future<tensor<2xf32>>) -> tensor<2xf32> {\n" DONE(
+           "0", "f", "2xf32") "return %0 : tensor<2xf32>\n}\n",
+       "@main: argument 0 is a future", TT_UNIMPLEMENTED},
+      {MAIN(
+           "2xf32", "2xf32",
+           START(
+               "f", "2xf32", "2xf32",
+               "%p = stablehlo.slice %in [0:2] : (tensor<2xf32>) -> tensor<2xf32>\n") "%g = "
+                                                                                      "stablehlo."
+                                                                                      "custom_call "
+                                                                                      "@other(%f) "
+                                                                                      ": "
+                                                                                      "(!stablehlo."
+                                                                                      "future<"
+                                                                                      "tensor<"
+                                                                                      "2xf32>"
+                                                                                      ">) -> "
+                                                                                      "!stablehlo."
+                                                                                      "future<"
+                                                                                      "tensor<"
+                                                                                      "2xf32>"
+                                                                                      ">\n" DONE(
+                                                                                          "0", "g",
+                                                                                          "2xf32")),
+       "stablehlo.custom_call: futures", TT_UNIMPLEMENTED},
+  };
+  for (size_t i = 0; i < TT_COUNT(bad); i++) {
+    fleet f = {.text = bad[i].text, .replicas = 2, .partitions = 1};
+    EXPECT_ERR(fleet_run(&f), bad[i].code, bad[i].part);
     fleet_free(&f);
   }
 }

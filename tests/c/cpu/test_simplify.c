@@ -171,7 +171,7 @@ TEST(cpu_dump, writes_each_pass_and_the_steps) {
   REQUIRE(mkdtemp(folder) != NULL);
   setenv("TT_CPU_DUMP", folder, 1);
   REQUIRE_OK(plan_of(text, &plan));
-  EXPECT_INT(empty_folder(folder, "-steps.txt", &steps), 6);
+  EXPECT_INT(empty_folder(folder, "-steps.txt", &steps), 7);
   EXPECT(steps);
   tt_cpu_plan_free(plan);
   rmdir(folder);
