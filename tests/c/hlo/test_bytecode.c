@@ -279,6 +279,18 @@ TEST(hlo_bytecode, futures) {
   CHECK_ERROR("futures_1_15_0", TT_UNIMPLEMENTED, "futures of 2 values");
 }
 
+TEST(hlo_bytecode, roots_of_the_run) {
+  tt_bytes text = {0};
+  if (EXPECT_OK(print_artifact("roots_1_20_0", &text)))
+    EXPECT_CONTAINS(text.data,
+                    "%0:2 = \"stablehlo.collective_broadcast\"(%arg0, %arg1, %arg2) "
+                    "{channel_handle = #stablehlo.channel_handle<handle = 5, type = 0>, "
+                    "has_dynamic_root, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : "
+                    "(tensor<4xf32>, tensor<2xi8>, tensor<2xi32>) -> (tensor<4xf32>, "
+                    "tensor<2xi8>)");
+  tt_bytes_free(&text);
+}
+
 /* A mixed artifact: sdy's operations, casts around them, shardings of parameters. */
 TEST(hlo_bytecode, shardings) {
 #define BODY                                                                    \
