@@ -388,3 +388,52 @@ TEST(cpu_expand, rng) {
   check_rng(RNG("-3", "5", "i32", "UNIFORM"), (moments){0.5, sqrt(63.0 / 12), -3, 4});
   check_rng(RNG("0", "255", "ui8", "UNIFORM"), (moments){127, sqrt(65024.0 / 12), 0, 254});
 }
+
+/* ---- async pairs ---- */
+
+#define START(operands, args, types, future, op)                                         \
+  "%s = \"stablehlo.async_start\"(" operands ") ({\n^bb0(" args "):\n" op "}) : (" types \
+  ") -> !stablehlo.future<" future ">\n"
+#define DONE(type) \
+  "%got = \"stablehlo.async_done\"(%s) : (!stablehlo.future<" type ">) -> " type "\n"
+#define X4 C("x", "[1.0, 2.0, 3.0, 4.0]", "4xf32") C("i", "1", "i32")
+
+static const kernel_case pairs[] = {
+    {"tensor<2xf32>",
+     X4 START("%x", "%a: tensor<4xf32>", "tensor<4xf32>", "tensor<2xf32>",
+              "%p = stablehlo.slice %a [1:4:2] : (tensor<4xf32>) -> tensor<2xf32>\n"
+              "stablehlo.return %p : tensor<2xf32>\n") DONE("tensor<2xf32>"),
+     "[2.0, 4.0]", 0},
+    {"tensor<2xf32>",
+     X4 START("%x, %i", "%a: tensor<4xf32>, %b: tensor<i32>", "tensor<4xf32>, tensor<i32>",
+              "tensor<2xf32>",
+              "%p = stablehlo.dynamic_slice %a, %b, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> "
+              "tensor<2xf32>\nstablehlo.return %p : tensor<2xf32>\n") DONE("tensor<2xf32>"),
+     "[2.0, 3.0]", 0},
+    {"tensor<4xf32>",
+     X4 C("y", "[8.0, 9.0]", "2xf32")
+         START("%x, %y, %i", "%a: tensor<4xf32>, %u: tensor<2xf32>, %b: tensor<i32>",
+               "tensor<4xf32>, tensor<2xf32>, tensor<i32>", "tensor<4xf32>",
+               "%p = stablehlo.dynamic_update_slice %a, %u, %b : (tensor<4xf32>, tensor<2xf32>, "
+               "tensor<i32>) -> tensor<4xf32>\nstablehlo.return %p : tensor<4xf32>\n")
+             DONE("tensor<4xf32>"),
+     "[1.0, 8.0, 9.0, 4.0]", 0},
+    /* What the body returns need not be what its operation gives. */
+    {"tensor<4xf32>",
+     X4 START("%x", "%a: tensor<4xf32>", "tensor<4xf32>", "tensor<4xf32>",
+              "%p = stablehlo.slice %a [0:2] : (tensor<4xf32>) -> tensor<2xf32>\n"
+              "stablehlo.return %a : tensor<4xf32>\n") DONE("tensor<4xf32>"),
+     "[1.0, 2.0, 3.0, 4.0]", 0},
+    /* Dims that follow from a constant. */
+    {"tensor<2xf32>",
+     X4 C("n", "[4]",
+          "1xi32") "%z = stablehlo.dynamic_reshape %x, %n : (tensor<4xf32>, tensor<1xi32>) -> "
+                   "tensor<?xf32>\n" START("%z, %i", "%a: tensor<?xf32>, %b: tensor<i32>",
+                                           "tensor<?xf32>, tensor<i32>", "tensor<2xf32>",
+                                           "%p = stablehlo.dynamic_slice %a, %b, sizes = [2] : "
+                                           "(tensor<?xf32>, tensor<i32>) -> "
+                                           "tensor<2xf32>\nstablehlo.return %p : tensor<2xf32>\n")
+                       DONE("tensor<2xf32>"),
+     "[2.0, 3.0]", 0},
+};
+TEST(cpu_async, slices) { CHECK_CASES(pairs); }
