@@ -58,6 +58,12 @@ static tt_dtype sum_dtype(const tt_hlo_op *op) {
   return result == TT_F64 ? TT_F64 : TT_F32;
 }
 
+/* Are the operands read as they are, though narrower than the sums? */
+static bool takes_narrow(const tt_hlo_op *op) {
+  return sum_dtype(op) == TT_S32 && tt_cpu_integers_narrow(op->operands[0]->type.dtype) &&
+         tt_cpu_integers_narrow(op->operands[1]->type.dtype);
+}
+
 static uint64_t axes_of(tt_hlo_list list) {
   uint64_t set = 0;
   for (size_t i = 0; i < list.count; i++)
@@ -143,7 +149,7 @@ static tt_error *read_side(const tt_cpu_args *args, uint32_t i, tt_hlo_list batc
   bool free_even = join_axes(s->type, strides, free, count, &s->free_count, &s->free_stride);
   bool even = join_axes(s->type, strides, contract.items, contract.count, &s->contract_count,
                         &s->contract_stride);
-  bool readable = s->dense || s->dtype == sum_dtype(args->op);
+  bool readable = s->dense || s->dtype == sum_dtype(args->op) || takes_narrow(args->op);
   return free_even && even && readable ? NULL
                                        : pack_side(args, s, strides, batch, free, count, contract);
 }
@@ -345,8 +351,9 @@ static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
 /* ---- integers, which wrap as wider ones do ---- */
 
 static tt_error *run_integers(const tt_cpu_args *args, const dot_job *j) {
-  int bytes = tt_dtype_bytes(j->dtype);
-  int64_t each = tt_cpu_integers_scratch(j->n, j->k, bytes), size = 0, list_size = 0;
+  int64_t a_bytes = tt_dtype_bytes(j->lhs.dtype), b_bytes = tt_dtype_bytes(j->rhs.dtype);
+  tt_cpu_integers_form form = {j->m, j->n, j->k, j->lhs.dtype, j->rhs.dtype};
+  int64_t each = tt_cpu_integers_scratch(&form), size = 0, list_size = 0;
   bool fits = !__builtin_mul_overflow(each, j->batches, &size) &&
               !__builtin_mul_overflow(j->batches, (int64_t)sizeof(tt_cpu_integers), &list_size);
   void *packed = fits ? tt_cpu_scratch(args->run, size) : NULL;
@@ -354,14 +361,14 @@ static tt_error *run_integers(const tt_cpu_args *args, const dot_job *j) {
   if (packed == NULL || products == NULL)
     return tt_cpu_no_scratch(args->op, fits ? size : INT64_MAX);
   for (int64_t i = 0; i < j->batches; i++)
-    products[i] = (tt_cpu_integers){.a = at(j->lhs.data, batch_offset(j, &j->lhs, i), bytes),
-                                    .b = at(j->rhs.data, batch_offset(j, &j->rhs, i), bytes),
+    products[i] = (tt_cpu_integers){.a = at(j->lhs.data, batch_offset(j, &j->lhs, i), a_bytes),
+                                    .b = at(j->rhs.data, batch_offset(j, &j->rhs, i), b_bytes),
                                     .a_row = j->lhs.free_stride,
                                     .a_step = j->lhs.contract_stride,
                                     .b_step = j->rhs.contract_stride,
                                     .b_column = j->rhs.free_stride,
-                                    .out = j->out + i * j->m * j->n * bytes};
-  tt_cpu_integers_run(products, j->batches, j->m, j->n, j->k, bytes, packed);
+                                    .out = j->out + i * j->m * j->n * tt_dtype_bytes(j->dtype)};
+  tt_cpu_integers_run(&form, products, j->batches, packed);
   return NULL;
 }
 
@@ -428,6 +435,8 @@ static tt_error *prepare(const tt_cpu_args *args, dot_job *j) {
   j->n = j->rhs.free_count;
   j->k = j->lhs.contract_count;
   j->dtype = sum_dtype(args->op);
+  if (takes_narrow(args->op))
+    return NULL;
   TT_RETURN_IF_ERROR(widen_side(args, &j->lhs, j->dtype));
   return widen_side(args, &j->rhs, j->dtype);
 }

@@ -4,18 +4,27 @@
 
 #include "cpu/kernel.h"
 
-/* out[m, n] = sum over k of a[m, k] b[k, n], of s32 or s64 (or the same unsigned). Strides are in
- * elements. */
+/* Of the operands: both narrow, or both s32, or both s64 (unsigned ones are the same). The sums are
+ * s64 if they are, else s32. */
+typedef struct tt_cpu_integers_form {
+  int64_t m, n, k;
+  tt_dtype a, b;
+} tt_cpu_integers_form;
+
+/* out[m, n] = sum over k of a[m, k] b[k, n]. Strides are in elements. */
 typedef struct tt_cpu_integers {
   const void *a, *b;
   int64_t a_row, a_step, b_step, b_column;
   void *out; /* dense */
 } tt_cpu_integers;
 
+/* Whether elements of that dtype fit into 16 bits with a sign: products take them as they are, and
+ * are several times as fast. */
+bool tt_cpu_integers_narrow(tt_dtype dtype);
 /* Bytes that tt_cpu_integers_run needs for each product. */
-int64_t tt_cpu_integers_scratch(int64_t n, int64_t k, int bytes);
-/* `count` products of equal sizes; `packed`: the scratch of all of them. On all threads. */
-void tt_cpu_integers_run(const tt_cpu_integers *products, int64_t count, int64_t m, int64_t n,
-                         int64_t k, int bytes, void *packed);
+int64_t tt_cpu_integers_scratch(const tt_cpu_integers_form *form);
+/* `count` products; `packed`: the scratch of all of them. On all threads. */
+void tt_cpu_integers_run(const tt_cpu_integers_form *form, const tt_cpu_integers *products,
+                         int64_t count, void *packed);
 
 #endif /* TT_CPU_KERNELS_DOT_INTEGER_H */
