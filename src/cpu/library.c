@@ -3,10 +3,11 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { KINDS = 4, PATH_SIZE = 4096 };
+#include "cpu/open.h"
+
+enum { KINDS = 4 };
 
 static const char *const names[2][TT_CPU_ROUTINE_COUNT] = {{
 #define X(id, real, complex) real,
@@ -22,12 +23,11 @@ static const char *const names[2][TT_CPU_ROUTINE_COUNT] = {{
 /* Process-wide, as a loaded library is. */
 static struct {
   pthread_once_t once;
-  pthread_mutex_t lock;
-  char option[PATH_SIZE]; /* locked by `lock` */
-  char tried[PATH_SIZE];  /* written once, as what follows is */
-  bool wide;              /* one was found that has 64-bit integers */
+  char tried[TT_CPU_PATH_SIZE]; /* written once, as what follows is */
+  bool wide;                    /* one was found that has 64-bit integers, at this path */
+  char wide_path[TT_CPU_PATH_SIZE];
   tt_cpu_routine_call calls[KINDS][TT_CPU_ROUTINE_COUNT];
-} library = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+} library = {.once = PTHREAD_ONCE_INIT};
 
 /* The dtypes that LAPACK has, with the letters of its names. */
 static const struct {
@@ -100,69 +100,33 @@ static bool has_our_integers(void) {
   return same;
 }
 
-static bool open_at(const char *path) {
+static bool accept(void *handle, const char *path) {
   static const char *const prefixes[] = {"scipy_", ""};
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == NULL)
-    return false;
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
     if (find_routines(handle, prefixes[i])) {
       if (!has_our_integers()) {
         memset(library.calls, 0, sizeof library.calls);
-        if (path != library.tried)
-          snprintf(library.tried, sizeof library.tried, "%s", path);
+        snprintf(library.wide_path, sizeof library.wide_path, "%s", path);
         library.wide = true;
-        break;
+        return false;
       }
       tell(handle, prefixes[i], "openblas_set_num_threads", 1);
       /* NaN in, NaN out: looking for it first would give an error instead, and costs a pass. */
       tell(handle, prefixes[i], "LAPACKE_set_nancheck", 0);
       return true;
     }
-  dlclose(handle);
   return false;
 }
 
-static bool open_beside(const char *folder_of, const char *ending) {
-  char path[PATH_SIZE];
-  const char *slash = strrchr(folder_of, '/');
-  int size = snprintf(path, sizeof path, "%.*s%s", slash == NULL ? 1 : (int)(slash - folder_of),
-                      slash == NULL ? "." : folder_of, ending);
-  return size > 0 && (size_t)size < sizeof path && open_at(path);
-}
-
 static void open_library(void) {
-  static const char *const beside[] = {"/libscipy_openblas.so",
-                                       "/../scipy_openblas32/lib/libscipy_openblas.so"};
-  const char *given = getenv("TT_CPU_LAPACK");
-  Dl_info self = {0};
-  pthread_mutex_lock(&library.lock);
-  snprintf(library.tried, sizeof library.tried, "%s",
-           given != NULL && given[0] != '\0' ? given : library.option);
-  pthread_mutex_unlock(&library.lock);
-  if (strcmp(library.tried, "off") == 0 || (library.tried[0] != '\0' && open_at(library.tried)))
-    return;
-  if (library.tried[0] != '\0' || dladdr(&library, &self) == 0 || self.dli_fname == NULL)
-    return;
-  for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
-    if (open_beside(self.dli_fname, beside[i]))
-      return;
+  if (!tt_cpu_library_open(TT_CPU_LAPACK, accept, library.tried) && library.wide)
+    memcpy(library.tried, library.wide_path, sizeof library.tried);
 }
 
 tt_cpu_routine_call tt_cpu_routine_get(tt_cpu_routine routine, tt_dtype dtype) {
   int kind = kind_of(dtype);
   pthread_once(&library.once, open_library);
   return kind < 0 ? (tt_cpu_routine_call){NULL} : library.calls[kind][routine];
-}
-
-tt_error *tt_cpu_library_set(const char *path, size_t size) {
-  if (size >= PATH_SIZE || memchr(path, '\0', size) != NULL)
-    return tt_error_new(TT_INVALID_ARGUMENT, "create option lapack: not a path");
-  pthread_mutex_lock(&library.lock);
-  memcpy(library.option, path, size);
-  library.option[size] = '\0';
-  pthread_mutex_unlock(&library.lock);
-  return NULL;
 }
 
 tt_error *tt_cpu_library_status(int32_t info) {

@@ -1,11 +1,10 @@
 /* library.h: LAPACK, opened at run time: what linear algebra runs on where it is there.
  *
- * Looked for, once in the process, when the first program that wants it is compiled: the file that
- * the environment's TT_CPU_LAPACK names ("off": none), else the one of the create option `lapack`,
- * else libscipy_openblas.so beside this library or where pip puts the package scipy-openblas32 next
- * to it. A library counts when it has LAPACKE's interface, its names plain or with the prefix
- * scipy_, and 32-bit integers, which is tried once by a small matrix; CBLAS is used where it is
- * there too. It is told to use one thread, that which calls it, and not to look for NaNs
+ * Looked for (open.h), once in the process, when the first program that wants it is compiled: the
+ * file that TT_CPU_LAPACK or the create option `lapack` names, else that of the package
+ * scipy-openblas32. A library counts when it has LAPACKE's interface, its names plain or with the
+ * prefix scipy_, and 32-bit integers, which is tried once by a small matrix; CBLAS is used where it
+ * is there too. It is told to use one thread, that which calls it, and not to look for NaNs
  * (openblas_set_num_threads, LAPACKE_set_nancheck). Both hold for the library as a whole: whoever
  * else uses the same file in this process shares them. */
 #ifndef TT_CPU_LIBRARY_H
@@ -77,8 +76,6 @@ char tt_cpu_routine_letter(tt_dtype dtype);
 /* The routine for f32, f64, c64 or c128; its address is NULL for other dtypes and without a
  * library. Thread-safe. */
 tt_cpu_routine_call tt_cpu_routine_get(tt_cpu_routine routine, tt_dtype dtype);
-/* The create option; of no use once a program was compiled. `path` of `size` bytes is copied. */
-TT_NODISCARD tt_error *tt_cpu_library_set(const char *path, size_t size);
 /* The error of a call that ended with `info` for want of memory, and then has set no results; NULL
  * for all other ends, which are the caller's program's to look at. */
 TT_NODISCARD tt_error *tt_cpu_library_status(int32_t info);

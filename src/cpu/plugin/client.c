@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/library.h"
 #include "cpu/memory.h"
+#include "cpu/open.h"
 #include "cpu/plugin/internal.h"
 #include "cpu/tile/tile.h"
 
@@ -47,11 +47,12 @@ typedef struct settings {
   bool asynchronous;
 } settings;
 
-/* `field` of the settings gets the value; -1 for options that we know and have no use for. */
+/* `field` of the settings gets the value; -1 for options that we know and have no use for. A string
+ * is the path of a library. */
 static const struct option {
   const char *name;
   PJRT_NamedValue_Type type;
-  int field; /* offset in settings */
+  int field; /* offset in settings; of a string the tt_cpu_library */
   int64_t least, most;
 } known_options[] = {
 #define INT(name, field, least, most) \
@@ -61,7 +62,8 @@ static const struct option {
     INT("num_nodes", num_nodes, 1, NODES_MAX),
     INT("max_inflight_computations_per_device", inflight, 1, INT32_MAX),
     INT("memory_limit", memory_limit, 0, INT64_MAX),
-    {"lapack", PJRT_NamedValue_kString, -1, 0, 0},
+    {"lapack", PJRT_NamedValue_kString, TT_CPU_LAPACK, 0, 0},
+    {"onednn", PJRT_NamedValue_kString, TT_CPU_ONEDNN, 0, 0},
     INT("create_timeout_ms", create_ms, 1, MEETING_MS_MAX),
     INT("collective_timeout_ms", meeting_ms, 1, MEETING_MS_MAX),
     {"asynchronous", PJRT_NamedValue_kBool, (int)offsetof(settings, asynchronous), 0, 1},
@@ -101,7 +103,8 @@ static tt_error *read_option(const PJRT_NamedValue *value, settings *s) {
                                                                  : "a string");
   if (option->type == PJRT_NamedValue_kString) {
     TT_CPU_GIVEN(value->string_value);
-    return tt_cpu_library_set(value->string_value, value->value_size);
+    return tt_cpu_library_set((tt_cpu_library)option->field, value->string_value,
+                              value->value_size);
   }
   if (option->type == PJRT_NamedValue_kBool) {
     memcpy((char *)s + option->field, &value->bool_value, sizeof value->bool_value);
