@@ -139,6 +139,23 @@ def test_lapack_is_offered(no_variables, tmp_path):
     assert "TT_CPU_LAPACK" not in os.environ
 
 
+def test_onednn_is_offered(no_variables, tmp_path):
+    library = tmp_path / "lib" / "libdnnl.so.3"
+    library.parent.mkdir()
+    library.touch()
+    no_variables.setattr(plugin.sysconfig, "get_path", lambda name: str(tmp_path))
+    no_variables.setenv("TT_CPU_ONEDNN", "off")
+    plugin._offer_onednn()
+    assert os.environ["TT_CPU_ONEDNN"] == "off"
+    no_variables.delenv("TT_CPU_ONEDNN")
+    plugin._offer_onednn()
+    assert os.environ["TT_CPU_ONEDNN"] == str(library)
+    no_variables.delenv("TT_CPU_ONEDNN")
+    library.unlink()
+    plugin._offer_onednn()
+    assert "TT_CPU_ONEDNN" not in os.environ
+
+
 def test_number_of_devices(no_variables):
     for name in ("cpu", "xla_cpu"):
         no_variables.delenv("TORCH_TPU_CPU_DEVICES", raising=False)

@@ -93,6 +93,7 @@ VARIABLES = (
         "the plugin cpu",
     ),
     Variable("TT_CPU_LAPACK", "", "file of a library with LAPACKE; off: none", "the plugin cpu"),
+    Variable("TT_CPU_ONEDNN", "", "file of oneDNN's library; off: none", "the plugin cpu"),
     Variable("TPU_VISIBLE_CHIPS", "", "chips that this process may use", "libtpu"),
     Variable("LIBTPU_INIT_ARGS", "", "options of the TPU runtime", "libtpu"),
     Variable("XLA_FLAGS", "", "options of the XLA compiler", "XLA plugins"),

@@ -4,6 +4,7 @@ import glob
 import importlib.util
 import os
 import sys
+import sysconfig
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -71,11 +72,19 @@ def _offer_lapack() -> None:
         env.offer("TT_CPU_LAPACK", str(library))
 
 
+def _offer_onednn() -> None:
+    """Let our own plugin find the oneDNN of onednn-cpu-gomp, where that is installed."""
+    library = Path(sysconfig.get_path("data")) / "lib" / "libdnnl.so.3"
+    if library.is_file():
+        env.offer("TT_CPU_ONEDNN", str(library))
+
+
 def configure() -> None:
     """Tell the extension which plugin to open when one is needed."""
     plugin = choose().plugin
     if plugin == "cpu":
         _offer_lapack()
+        _offer_onednn()
     if problems := env.problems():  # programs that do not use the device must not fail
         text = "; ".join(problems)
         warnings.warn(f"tpu: {text}. The device cannot be used", stacklevel=2)

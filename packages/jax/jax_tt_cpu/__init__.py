@@ -8,10 +8,11 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import sysconfig
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PLATFORM", "initialize", "lapack_path", "library_path"]
+__all__ = ["PLATFORM", "initialize", "lapack_path", "library_path", "onednn_path"]
 
 PLATFORM = "tt_cpu"
 _LIBRARY = "libpjrt_cpu.so"
@@ -64,9 +65,15 @@ def lapack_path() -> Path | None:
     return path if path and path.exists() else None
 
 
+def onednn_path() -> Path | None:
+    """OneDNN as the package ``onednn-cpu-gomp`` has it; ``TT_CPU_ONEDNN`` goes before it."""
+    path = Path(sysconfig.get_path("data")) / "lib" / "libdnnl.so.3"
+    return path if path.exists() else None
+
+
 def _options() -> dict[str, Any]:
-    path = lapack_path()
-    return {"lapack": str(path)} if path else {}
+    paths = {"lapack": lapack_path(), "onednn": onednn_path()}
+    return {name: str(path) for name, path in paths.items() if path}
 
 
 def _register_lowerings() -> None:

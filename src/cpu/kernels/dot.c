@@ -2,13 +2,14 @@
  *
  * The free and contracting axes of an operand are one axis with one stride wherever they lie
  * evenly; then the product's packing absorbs every transpose. Otherwise the operand is copied
- * first. Floats narrower than f32 are widened and sum in f32, integers in s32 or s64; complex
- * numbers sum in their own dtype, in order. */
+ * first. Floats narrower than f32 are widened and sum in f32, if oneDNN does not take them;
+ * integers in s32 or s64; complex numbers sum in their own dtype, in order. */
 #pragma GCC optimize("O3")
 #include <string.h>
 
 #include "cpu/kernels.h"
 #include "cpu/kernels/dot_integer.h"
+#include "cpu/kernels/dot_onednn.h"
 #include "cpu/kernels/gemm.h"
 #include "cpu/kernels/move.h"
 
@@ -348,26 +349,63 @@ static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
   return NULL;
 }
 
+/* The products of all batches, for kernels that take operands as they are. */
+static tt_error *list_products(const tt_cpu_args *args, const dot_job *j, int64_t out_bytes,
+                               tt_cpu_product **out_products) {
+  int64_t a_bytes = tt_dtype_bytes(j->lhs.dtype), b_bytes = tt_dtype_bytes(j->rhs.dtype), size = 0;
+  bool fits = !__builtin_mul_overflow(j->batches, (int64_t)sizeof **out_products, &size);
+  *out_products = fits ? tt_cpu_scratch(args->run, size) : NULL;
+  if (*out_products == NULL)
+    return tt_cpu_no_scratch(args->op, fits ? size : INT64_MAX);
+  for (int64_t i = 0; i < j->batches; i++)
+    (*out_products)[i] =
+        (tt_cpu_product){.a = at(j->lhs.data, batch_offset(j, &j->lhs, i), a_bytes),
+                         .b = at(j->rhs.data, batch_offset(j, &j->rhs, i), b_bytes),
+                         .a_row = j->lhs.free_stride,
+                         .a_step = j->lhs.contract_stride,
+                         .b_step = j->rhs.contract_stride,
+                         .b_column = j->rhs.free_stride,
+                         .out = j->out + i * j->m * j->n * out_bytes};
+  return NULL;
+}
+
+/* ---- by oneDNN, where it is there and better ---- */
+
+/* Do rows of a matrix, or its columns, lie one behind the other? */
+static bool is_plain(int64_t rows, int64_t columns, int64_t row, int64_t column) {
+  return (column == 1 && row >= columns) || (row == 1 && column >= rows);
+}
+
+static tt_error *try_onednn(const tt_cpu_args *args, const dot_job *j, bool *out_done) {
+  const side *a = &j->lhs, *b = &j->rhs;
+  tt_dtype out = args->op->results[0].type.dtype;
+  tt_cpu_dnnl_form form = {
+      j->m, j->n,     j->k, a->free_stride, a->contract_stride, b->contract_stride, b->free_stride,
+      j->n, a->dtype, out};
+  tt_cpu_product *products = NULL;
+  *out_done = false;
+  if (a->dtype != b->dtype || j->row != NULL || !is_plain(form.m, form.k, form.a_m, form.a_k) ||
+      !is_plain(form.k, form.n, form.b_k, form.b_n))
+    return NULL;
+  bool wins = false;
+  TT_RETURN_IF_ERROR(tt_cpu_dnnl_wins(&form, &wins));
+  if (!wins)
+    return NULL;
+  TT_RETURN_IF_ERROR(list_products(args, j, tt_dtype_bytes(out), &products));
+  return tt_cpu_dot_onednn(args, &form, products, j->batches, out_done);
+}
+
 /* ---- integers, which wrap as wider ones do ---- */
 
 static tt_error *run_integers(const tt_cpu_args *args, const dot_job *j) {
-  int64_t a_bytes = tt_dtype_bytes(j->lhs.dtype), b_bytes = tt_dtype_bytes(j->rhs.dtype);
   tt_cpu_integers_form form = {j->m, j->n, j->k, j->lhs.dtype, j->rhs.dtype};
-  int64_t each = tt_cpu_integers_scratch(&form), size = 0, list_size = 0;
-  bool fits = !__builtin_mul_overflow(each, j->batches, &size) &&
-              !__builtin_mul_overflow(j->batches, (int64_t)sizeof(tt_cpu_integers), &list_size);
+  int64_t each = tt_cpu_integers_scratch(&form), size = 0;
+  tt_cpu_product *products = NULL;
+  bool fits = !__builtin_mul_overflow(each, j->batches, &size);
   void *packed = fits ? tt_cpu_scratch(args->run, size) : NULL;
-  tt_cpu_integers *products = fits ? tt_cpu_scratch(args->run, list_size) : NULL;
-  if (packed == NULL || products == NULL)
+  if (packed == NULL)
     return tt_cpu_no_scratch(args->op, fits ? size : INT64_MAX);
-  for (int64_t i = 0; i < j->batches; i++)
-    products[i] = (tt_cpu_integers){.a = at(j->lhs.data, batch_offset(j, &j->lhs, i), a_bytes),
-                                    .b = at(j->rhs.data, batch_offset(j, &j->rhs, i), b_bytes),
-                                    .a_row = j->lhs.free_stride,
-                                    .a_step = j->lhs.contract_stride,
-                                    .b_step = j->rhs.contract_stride,
-                                    .b_column = j->rhs.free_stride,
-                                    .out = j->out + i * j->m * j->n * tt_dtype_bytes(j->dtype)};
+  TT_RETURN_IF_ERROR(list_products(args, j, tt_dtype_bytes(j->dtype), &products));
   tt_cpu_integers_run(&form, products, j->batches, packed);
   return NULL;
 }
@@ -435,10 +473,7 @@ static tt_error *prepare(const tt_cpu_args *args, dot_job *j) {
   j->n = j->rhs.free_count;
   j->k = j->lhs.contract_count;
   j->dtype = sum_dtype(args->op);
-  if (takes_narrow(args->op))
-    return NULL;
-  TT_RETURN_IF_ERROR(widen_side(args, &j->lhs, j->dtype));
-  return widen_side(args, &j->rhs, j->dtype);
+  return NULL;
 }
 
 /* Sums of nothing. */
@@ -457,12 +492,20 @@ tt_error *tt_cpu_kernel_dot(const tt_cpu_args *args) {
   int64_t count = tt_cpu_count(type), size = 0;
   if (count == 0)
     return NULL;
+  bool done = false;
   TT_RETURN_IF_ERROR(prepare(args, &j));
   if (args->absorbed->adds_row)
     j.row = args->in[2];
   if (j.k == 0) {
     fill_empty(args, &j);
     return NULL;
+  }
+  TT_RETURN_IF_ERROR(try_onednn(args, &j, &done));
+  if (done)
+    return NULL;
+  if (!takes_narrow(args->op)) {
+    TT_RETURN_IF_ERROR(widen_side(args, &j.lhs, j.dtype));
+    TT_RETURN_IF_ERROR(widen_side(args, &j.rhs, j.dtype));
   }
   if (j.dtype != type->dtype) {
     bool fits = !__builtin_mul_overflow(count, tt_dtype_bytes(j.dtype), &size);

@@ -107,7 +107,7 @@ static tile_function find_tile(item_kind kind) {
 }
 
 typedef struct integers_job {
-  const tt_cpu_integers *products;
+  const tt_cpu_product *products;
   tile_function tile;
   tt_cpu_integers_form form;
   item_kind kind;
@@ -170,7 +170,7 @@ static void pack_line(const integers_job *j, tt_dtype dtype, const char *from, i
             to + whole * to_stride, 1);
 }
 
-static void pack_pairs(const integers_job *j, const tt_cpu_integers *p, int64_t first,
+static void pack_pairs(const integers_job *j, const tt_cpu_product *p, int64_t first,
                        int64_t columns, uint32_t *to) {
   int64_t bytes = tt_dtype_bytes(j->form.b);
   const char *b = (const char *)p->b + first * p->b_column * bytes;
@@ -189,7 +189,7 @@ static void pack_pairs(const integers_job *j, const tt_cpu_integers *p, int64_t 
 static void pack_panels(int64_t begin, int64_t end, void *user) {
   const integers_job *j = user;
   for (int64_t panel = begin; panel < end; panel++) {
-    const tt_cpu_integers *p = &j->products[panel / j->panels];
+    const tt_cpu_product *p = &j->products[panel / j->panels];
     int64_t first = panel % j->panels * j->width, columns = j->form.n - first;
     char *to = panel_at(j, panel);
     if (j->kind == PAIRS)
@@ -205,7 +205,7 @@ static void pack_panels(int64_t begin, int64_t end, void *user) {
 static void pack_rows(int64_t begin, int64_t end, void *user) {
   const integers_job *j = user;
   for (int64_t row = begin; row < end; row++) {
-    const tt_cpu_integers *p = &j->products[row / j->form.m];
+    const tt_cpu_product *p = &j->products[row / j->form.m];
     const char *from = (const char *)p->a + row % j->form.m * p->a_row * tt_dtype_bytes(j->form.a);
     pack_line(j, j->form.a, from, p->a_step, (uint32_t *)row_at(j, row), 1);
   }
@@ -219,7 +219,7 @@ static void run_items(int64_t begin, int64_t end, void *user) {
     int64_t panel = item / j->row_items, row = item % j->row_items * ITEM_ROWS;
     int64_t column = panel % j->panels * j->width;
     int64_t last = row + ITEM_ROWS < m ? row + ITEM_ROWS : m;
-    const tt_cpu_integers *p = &j->products[panel / j->panels];
+    const tt_cpu_product *p = &j->products[panel / j->panels];
     bool packed = j->kind == PAIRS;
     const char *a = packed ? row_at(j, panel / j->panels * m) : p->a;
     panel_job t = {.panel = panel_at(j, panel),
@@ -256,7 +256,7 @@ bool tt_cpu_integers_narrow(tt_dtype dtype) {
   return dtype == TT_S8 || dtype == TT_U8 || dtype == TT_S16;
 }
 
-void tt_cpu_integers_run(const tt_cpu_integers_form *form, const tt_cpu_integers *products,
+void tt_cpu_integers_run(const tt_cpu_integers_form *form, const tt_cpu_product *products,
                          int64_t count, void *packed) {
   item_kind kind = kind_of(form);
   int64_t panels_size = 0, rows_size = 0;

@@ -12,11 +12,11 @@ typedef struct tt_cpu_integers_form {
 } tt_cpu_integers_form;
 
 /* out[m, n] = sum over k of a[m, k] b[k, n]. Strides are in elements. */
-typedef struct tt_cpu_integers {
+typedef struct tt_cpu_product {
   const void *a, *b;
   int64_t a_row, a_step, b_step, b_column;
   void *out; /* dense */
-} tt_cpu_integers;
+} tt_cpu_product;
 
 /* Whether elements of that dtype fit into 16 bits with a sign: products take them as they are, and
  * are several times as fast. */
@@ -24,7 +24,7 @@ bool tt_cpu_integers_narrow(tt_dtype dtype);
 /* Bytes that tt_cpu_integers_run needs for each product. */
 int64_t tt_cpu_integers_scratch(const tt_cpu_integers_form *form);
 /* `count` products; `packed`: the scratch of all of them. On all threads. */
-void tt_cpu_integers_run(const tt_cpu_integers_form *form, const tt_cpu_integers *products,
+void tt_cpu_integers_run(const tt_cpu_integers_form *form, const tt_cpu_product *products,
                          int64_t count, void *packed);
 
 #endif /* TT_CPU_KERNELS_DOT_INTEGER_H */

@@ -120,6 +120,8 @@ TEST_WITHOUT_TORTURE(cpu_plugin_api, create_options) {
   EXPECT_ERR(create(&zero, &client), TT_INVALID_ARGUMENT, "expected 1 to 1024, got 0");
   EXPECT_ERR(create(&text, &client), TT_INVALID_ARGUMENT, "expected an int64");
   EXPECT_ERR(create(&number, &client), TT_INVALID_ARGUMENT, "expected a string");
+  number = tt_pj_value_int64("onednn", 1);
+  EXPECT_ERR(create(&number, &client), TT_INVALID_ARGUMENT, "expected a string");
   REQUIRE_OK(create(&library, &client)); /* looked at when a program wants it */
   tt_pj_client_free(client);
   client = NULL;
