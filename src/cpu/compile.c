@@ -441,7 +441,8 @@ static tt_error *compile_block(tt_cpu_maker *m, tt_cpu_block *block) {
     TT_RETURN_IF_ERROR(use_dense(m, block, end->operands[i], &to->value));
     to->bytes = tt_cpu_value_at(m, end->operands[i]->number)->bytes;
   }
-  return finish_steps(m, block);
+  TT_RETURN_IF_ERROR(finish_steps(m, block));
+  return tt_cpu_join_attention(m, block);
 }
 
 tt_error *tt_cpu_compile(tt_cpu_maker *m) {

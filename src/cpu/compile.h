@@ -65,4 +65,10 @@ TT_NODISCARD tt_error *tt_cpu_absorb_view(tt_cpu_maker *m, const tt_hlo_value *o
 /* Additions of a row to a matrix product go into its step. */
 TT_NODISCARD tt_error *tt_cpu_absorb_rows(tt_cpu_maker *m, tt_cpu_step *group);
 
+/* ---- attention.c ---- */
+
+/* Products whose result is only read row by row for another product become one step with it. The
+ * block's groups are finished. */
+TT_NODISCARD tt_error *tt_cpu_join_attention(tt_cpu_maker *m, tt_cpu_block *block);
+
 #endif /* TT_CPU_COMPILE_H */

@@ -73,11 +73,15 @@ static void print_refs(tt_bytes *text, const tt_cpu_maker *m, const tt_cpu_step 
 
 /* The op, or those of a group; "spread" writes out a value whose elements come again. */
 static void print_ops(tt_bytes *text, const tt_cpu_step *step) {
-  const tt_cpu_group *group = step->group;
-  if (group != NULL)
+  const tt_cpu_group *group = step->attention != NULL ? step->attention->group : step->group;
+  if (step->attention != NULL)
+    tt_bytes_text(text, "attention: dot_general");
+  else if (group != NULL)
     tt_bytes_text(text, step->rows != NULL ? "rows:" : "tile:");
   for (uint32_t i = 0; group != NULL && i < group->ops_count; i++)
     tt_bytes_printf(text, " %s", strchr(tt_hlo_ops[group->ops[i]->code].mnemonic, '.') + 1);
+  if (step->attention != NULL)
+    tt_bytes_text(text, " dot_general");
   if (group == NULL)
     tt_bytes_text(text, step->op == NULL ? "spread" : tt_hlo_ops[step->op->code].mnemonic);
   if (step->tile != NULL && step->tile->code != NULL)

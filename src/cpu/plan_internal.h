@@ -30,15 +30,28 @@ typedef struct tt_cpu_block tt_cpu_block;
 typedef struct tt_cpu_step tt_cpu_step;
 typedef struct tt_cpu_group tt_cpu_group;
 
+/* Attention: a product, a program over its rows, a product of what that gives. The step reads the
+ * operands of the first product, the other inputs of the program, the right operand of the last;
+ * it gives the other outputs of the program, then the last product. */
+typedef struct tt_cpu_attention {
+  const tt_hlo_op *first; /* the last is the step's own */
+  const tt_cpu_absorbed *first_views, *last_views;
+  const tt_cpu_rows *rows;
+  const tt_cpu_group *group; /* while the plan is made */
+  uint32_t scores, weights;  /* input and output of the program */
+  bool over;                 /* weights may lie where scores lay */
+} tt_cpu_attention;
+
 struct tt_cpu_step {
   tt_cpu_step *next, *previous;
   tt_cpu_kernel kernel;
-  const tt_hlo_op *op;        /* of a group: the last */
-  tt_cpu_tile *tile;          /* of a group */
-  tt_cpu_rows *rows;          /* of a group with reductions */
-  tt_cpu_block *blocks;       /* [op->regions_count] */
-  tt_cpu_body *callee;        /* of a call */
-  tt_cpu_absorbed *absorbed;  /* NULL: nothing */
+  const tt_hlo_op *op;       /* of a group: the last */
+  tt_cpu_tile *tile;         /* of a group */
+  tt_cpu_rows *rows;         /* of a group with reductions */
+  tt_cpu_block *blocks;      /* [op->regions_count] */
+  tt_cpu_body *callee;       /* of a call */
+  tt_cpu_absorbed *absorbed; /* NULL: nothing */
+  tt_cpu_attention *attention;
   uint32_t ins, outs, extras; /* extras: buffers of the step's own */
   uint32_t pointers;          /* its first place among the run's pointers */
   tt_cpu_ref *refs;           /* [ins + outs + extras] */

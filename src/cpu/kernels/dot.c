@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/kernels/dot.h"
 #include "cpu/kernels/dot_integer.h"
 #include "cpu/kernels/dot_onednn.h"
-#include "cpu/kernels/gemm.h"
 #include "cpu/kernels/move.h"
 
 const tt_cpu_gemm_kernels *tt_cpu_gemm_best(void) {
@@ -26,26 +26,6 @@ const tt_cpu_gemm_kernels *tt_cpu_gemm_best(void) {
 #endif
   return &tt_cpu_gemm_base;
 }
-
-/* An operand as [batch..., free, contract]. */
-typedef struct side {
-  const tt_hlo_type *type;
-  bool dense; /* data is row-major */
-  const void *data;
-  tt_dtype dtype; /* of data */
-  int32_t batch_rank;
-  int64_t batch[TT_HLO_RANK_MAX]; /* strides */
-  int64_t free_count, free_stride, contract_count, contract_stride;
-} side;
-
-typedef struct dot_job {
-  side lhs, rhs;
-  char *out;
-  tt_dtype dtype; /* of out, and of the sums */
-  int64_t batch_dims[TT_HLO_RANK_MAX];
-  int64_t batches, m, n, k;
-  const void *row; /* [n], added to each row; NULL: nothing */
-} dot_job;
 
 /* ---- operands ---- */
 
@@ -101,7 +81,7 @@ static bool join_axes(const tt_hlo_type *type, const int64_t *strides, const int
 }
 
 /* Copies the operand to [batch, free, contract], dense. */
-static tt_error *pack_side(const tt_cpu_args *args, side *s, const int64_t *strides,
+static tt_error *pack_side(const tt_cpu_args *args, tt_cpu_dot_side *s, const int64_t *strides,
                            tt_hlo_list batch, const int64_t *free, size_t free_count,
                            tt_hlo_list contract) {
   int64_t size = tt_cpu_bytes(s->type), stride = 1;
@@ -130,7 +110,7 @@ static tt_error *pack_side(const tt_cpu_args *args, side *s, const int64_t *stri
 }
 
 static tt_error *read_side(const tt_cpu_args *args, uint32_t i, tt_hlo_list batch,
-                           tt_hlo_list contract, side *s) {
+                           tt_hlo_list contract, tt_cpu_dot_side *s) {
   int64_t strides[TT_HLO_RANK_MAX], free[TT_HLO_RANK_MAX];
   s->type = &args->op->operands[i]->type;
   s->data = args->in[i];
@@ -156,7 +136,7 @@ static tt_error *read_side(const tt_cpu_args *args, uint32_t i, tt_hlo_list batc
 }
 
 typedef struct widen_job {
-  const side *from;
+  const tt_cpu_dot_side *from;
   char *to;
   tt_dtype dtype;
 } widen_job;
@@ -169,7 +149,7 @@ static void widen_part(int64_t begin, int64_t end, void *user) {
 }
 
 /* The operand's elements in the dtype of the sums. */
-static tt_error *widen_side(const tt_cpu_args *args, side *s, tt_dtype dtype) {
+static tt_error *widen_side(const tt_cpu_args *args, tt_cpu_dot_side *s, tt_dtype dtype) {
   int64_t count = tt_cpu_count(s->type), size = 0;
   if (s->dtype == dtype)
     return NULL;
@@ -186,7 +166,7 @@ static tt_error *widen_side(const tt_cpu_args *args, side *s, tt_dtype dtype) {
 
 /* ---- products ---- */
 
-static int64_t batch_offset(const dot_job *j, const side *s, int64_t batch) {
+static int64_t batch_offset(const tt_cpu_dot *j, const tt_cpu_dot_side *s, int64_t batch) {
   int64_t offset = 0;
   for (int32_t i = s->batch_rank; i-- > 0;) {
     offset += batch % j->batch_dims[i] * s->batch[i];
@@ -195,7 +175,7 @@ static int64_t batch_offset(const dot_job *j, const side *s, int64_t batch) {
   return offset;
 }
 
-static tt_cpu_gemm gemm_of(const dot_job *j, int64_t batch) {
+tt_cpu_gemm tt_cpu_dot_gemm(const tt_cpu_dot *j, int64_t batch) {
   int64_t bytes = tt_dtype_bytes(j->dtype);
   return (tt_cpu_gemm){
       .m = j->m,
@@ -215,7 +195,7 @@ static tt_cpu_gemm gemm_of(const dot_job *j, int64_t batch) {
 
 /* Parts are shared out in groups, each with its own scratch. */
 typedef struct part_job {
-  const dot_job *dot;
+  const tt_cpu_dot *dot;
   const tt_cpu_gemm_kernel *kernel;
   tt_cpu_gemm whole; /* that parts are of; not where a part is a batch */
   int64_t parts, group;
@@ -237,7 +217,7 @@ static int64_t part_begin(const part_job *p, int64_t i) {
 
 static void run_part(const part_job *p, int64_t i, void *scratch) {
   int64_t bytes = tt_dtype_bytes(p->dot->dtype);
-  tt_cpu_gemm g = p->tiles == 0 ? gemm_of(p->dot, i) : p->whole;
+  tt_cpu_gemm g = p->tiles == 0 ? tt_cpu_dot_gemm(p->dot, i) : p->whole;
   int64_t begin = p->tiles == 0 ? 0 : part_begin(p, i);
   int64_t count = p->tiles == 0 ? 0 : part_begin(p, i + 1) - begin;
   if (p->tiles > 0 && p->rows) {
@@ -263,13 +243,13 @@ static void run_groups(int64_t begin, int64_t end, void *user) {
 }
 
 /* Of one product, on one thread, about nanoseconds: few rows wait for memory. */
-static double product_cost(const dot_job *j) {
+static double product_cost(const tt_cpu_dot *j) {
   double operands = (double)(j->m + j->n) * (double)j->k * tt_dtype_bytes(j->dtype);
   return 0.01 * (double)j->m * (double)j->n * (double)j->k + 0.03 * operands + 50;
 }
 
 static tt_error *run_parts(const tt_cpu_args *args, part_job *p) {
-  const dot_job *j = p->dot;
+  const tt_cpu_dot *j = p->dot;
   int64_t most =
       16 * (int64_t)tt_cpu_threads(); /* so that few parts are not put together unevenly */
   int64_t batches = p->tiles == 0 ? j->batches : 1;
@@ -328,8 +308,8 @@ static tt_error *pack_columns(const tt_cpu_args *args, part_job *p) {
 
 /* One product by all threads: parts of the longer side of c. */
 static tt_error *run_shared(const tt_cpu_args *args, part_job *p, int64_t batch) {
-  const dot_job *j = p->dot;
-  p->whole = gemm_of(j, batch);
+  const tt_cpu_dot *j = p->dot;
+  p->whole = tt_cpu_dot_gemm(j, batch);
   p->rows = j->m > 4 * p->kernel->rows && j->m >= j->n;
   choose_parts(p);
   if (p->rows)
@@ -337,7 +317,7 @@ static tt_error *run_shared(const tt_cpu_args *args, part_job *p, int64_t batch)
   return run_parts(args, p);
 }
 
-static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
+static tt_error *run_gemm(const tt_cpu_args *args, tt_cpu_dot *j) {
   const tt_cpu_gemm_kernels *kernels = tt_cpu_gemm_best();
   part_job p = {.dot = j, .kernel = j->dtype == TT_F32 ? &kernels->f32 : &kernels->f64};
   if (j->batches >= 2 * tt_cpu_threads() || !tt_cpu_parallel_pays(product_cost(j))) {
@@ -350,7 +330,7 @@ static tt_error *run_gemm(const tt_cpu_args *args, dot_job *j) {
 }
 
 /* The products of all batches, for kernels that take operands as they are. */
-static tt_error *list_products(const tt_cpu_args *args, const dot_job *j, int64_t out_bytes,
+static tt_error *list_products(const tt_cpu_args *args, const tt_cpu_dot *j, int64_t out_bytes,
                                tt_cpu_product **out_products) {
   int64_t a_bytes = tt_dtype_bytes(j->lhs.dtype), b_bytes = tt_dtype_bytes(j->rhs.dtype), size = 0;
   bool fits = !__builtin_mul_overflow(j->batches, (int64_t)sizeof **out_products, &size);
@@ -376,8 +356,8 @@ static bool is_plain(int64_t rows, int64_t columns, int64_t row, int64_t column)
   return (column == 1 && row >= columns) || (row == 1 && column >= rows);
 }
 
-static tt_error *try_onednn(const tt_cpu_args *args, const dot_job *j, bool *out_done) {
-  const side *a = &j->lhs, *b = &j->rhs;
+static tt_error *try_onednn(const tt_cpu_args *args, const tt_cpu_dot *j, bool *out_done) {
+  const tt_cpu_dot_side *a = &j->lhs, *b = &j->rhs;
   tt_dtype out = args->op->results[0].type.dtype;
   tt_cpu_dnnl_form form = {
       j->m, j->n,     j->k, a->free_stride, a->contract_stride, b->contract_stride, b->free_stride,
@@ -397,7 +377,7 @@ static tt_error *try_onednn(const tt_cpu_args *args, const dot_job *j, bool *out
 
 /* ---- integers, which wrap as wider ones do ---- */
 
-static tt_error *run_integers(const tt_cpu_args *args, const dot_job *j) {
+static tt_error *run_integers(const tt_cpu_args *args, const tt_cpu_dot *j) {
   tt_cpu_integers_form form = {j->m, j->n, j->k, j->lhs.dtype, j->rhs.dtype};
   int64_t each = tt_cpu_integers_scratch(&form), size = 0;
   tt_cpu_product *products = NULL;
@@ -413,29 +393,29 @@ static tt_error *run_integers(const tt_cpu_args *args, const dot_job *j) {
 /* ---- complex numbers ---- */
 
 /* F: of the parts, which come in pairs. */
-#define COMPLEX_ROW(name, F)                                                       \
-  static void name(const dot_job *j, const void *lhs, const void *rhs, void *to) { \
-    const F *a = lhs, *b = rhs;                                                    \
-    F *out = to;                                                                   \
-    for (int64_t n = 0; n < 2 * j->n; n++)                                         \
-      out[n] = 0;                                                                  \
-    for (int64_t k = 0; k < j->k; k++) {                                           \
-      const F *x = a + 2 * k * j->lhs.contract_stride;                             \
-      const F *row = b + 2 * k * j->rhs.contract_stride;                           \
-      F real = x[0], imag = x[1];                                                  \
-      for (int64_t n = 0; n < j->n; n++) {                                         \
-        const F *y = row + 2 * n * j->rhs.free_stride;                             \
-        out[2 * n] += real * y[0] - imag * y[1];                                   \
-        out[2 * n + 1] += real * y[1] + imag * y[0];                               \
-      }                                                                            \
-    }                                                                              \
+#define COMPLEX_ROW(name, F)                                                          \
+  static void name(const tt_cpu_dot *j, const void *lhs, const void *rhs, void *to) { \
+    const F *a = lhs, *b = rhs;                                                       \
+    F *out = to;                                                                      \
+    for (int64_t n = 0; n < 2 * j->n; n++)                                            \
+      out[n] = 0;                                                                     \
+    for (int64_t k = 0; k < j->k; k++) {                                              \
+      const F *x = a + 2 * k * j->lhs.contract_stride;                                \
+      const F *row = b + 2 * k * j->rhs.contract_stride;                              \
+      F real = x[0], imag = x[1];                                                     \
+      for (int64_t n = 0; n < j->n; n++) {                                            \
+        const F *y = row + 2 * n * j->rhs.free_stride;                                \
+        out[2 * n] += real * y[0] - imag * y[1];                                      \
+        out[2 * n + 1] += real * y[1] + imag * y[0];                                  \
+      }                                                                               \
+    }                                                                                 \
   }
 COMPLEX_ROW(complex_row_f32, float)
 COMPLEX_ROW(complex_row_f64, double)
 
 /* Rows of all batches. */
 static void run_rows(int64_t begin, int64_t end, void *user) {
-  const dot_job *j = user;
+  const tt_cpu_dot *j = user;
   int64_t bytes = tt_dtype_bytes(j->dtype);
   for (int64_t i = begin; i < end; i++) {
     int64_t batch = i / j->m, m = i % j->m;
@@ -452,15 +432,15 @@ static void run_rows(int64_t begin, int64_t end, void *user) {
 
 /* ---- the op ---- */
 
-static tt_error *convert_result(const tt_cpu_args *args, dot_job *j, int64_t count) {
+static tt_error *convert_result(const tt_cpu_args *args, tt_cpu_dot *j, int64_t count) {
   const tt_hlo_type *type = &args->op->results[0].type;
-  side sums = {.dtype = j->dtype, .data = j->out};
+  tt_cpu_dot_side sums = {.dtype = j->dtype, .data = j->out};
   widen_job to = {&sums, args->out[0], type->dtype};
   tt_cpu_parallel(count, 0.3, widen_part, &to);
   return NULL;
 }
 
-static tt_error *prepare(const tt_cpu_args *args, dot_job *j) {
+tt_error *tt_cpu_dot_prepare(const tt_cpu_args *args, tt_cpu_dot *j) {
   const tt_hlo_dot_dims *dims = tt_hlo_op_attr(args->op, TT_HLO_DOT_DIMENSION_NUMBERS)->dims;
   TT_RETURN_IF_ERROR(read_side(args, 0, dims->lhs_batch, dims->lhs_contract, &j->lhs));
   TT_RETURN_IF_ERROR(read_side(args, 1, dims->rhs_batch, dims->rhs_contract, &j->rhs));
@@ -477,7 +457,7 @@ static tt_error *prepare(const tt_cpu_args *args, dot_job *j) {
 }
 
 /* Sums of nothing. */
-static void fill_empty(const tt_cpu_args *args, const dot_job *j) {
+static void fill_empty(const tt_cpu_args *args, const tt_cpu_dot *j) {
   const tt_hlo_type *type = &args->op->results[0].type;
   size_t size = (size_t)tt_cpu_bytes(type), row = (size_t)(j->n * tt_dtype_bytes(type->dtype));
   if (j->row == NULL)
@@ -488,12 +468,12 @@ static void fill_empty(const tt_cpu_args *args, const dot_job *j) {
 
 tt_error *tt_cpu_kernel_dot(const tt_cpu_args *args) {
   const tt_hlo_type *type = &args->op->results[0].type;
-  dot_job j = {.out = args->out[0]};
+  tt_cpu_dot j = {.out = args->out[0]};
   int64_t count = tt_cpu_count(type), size = 0;
   if (count == 0)
     return NULL;
   bool done = false;
-  TT_RETURN_IF_ERROR(prepare(args, &j));
+  TT_RETURN_IF_ERROR(tt_cpu_dot_prepare(args, &j));
   if (args->absorbed->adds_row)
     j.row = args->in[2];
   if (j.k == 0) {

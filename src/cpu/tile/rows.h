@@ -83,6 +83,12 @@ TT_NODISCARD tt_error *tt_cpu_rows_make(tt_arena *arena, tt_cpu_code **codes, in
 /* False: out of memory for `*out_size` bytes of scratch. */
 TT_NODISCARD bool tt_cpu_rows_run(const tt_cpu_rows *rows, tt_cpu_run *run, const void *const *in,
                                   void *const *out, int64_t *out_size);
+/* Any of its rows may be run alone: nothing adds up columns. */
+bool tt_cpu_rows_divide(const tt_cpu_rows *rows);
+/* Rows [begin, end) of such a program. `fixed`: addresses of row 0 of its inputs, then its outputs.
+ * `scratch`: rows->scratch bytes, 64-byte aligned. */
+void tt_cpu_rows_run_range(const tt_cpu_rows *rows, char *const *fixed, char *scratch,
+                           int64_t begin, int64_t end);
 /* Output `out` may be written where input `in` is read: no row is read after it is written. */
 bool tt_cpu_rows_over(const tt_cpu_rows *rows, uint32_t in, uint32_t out);
 

@@ -94,6 +94,15 @@ static void run_block(const rows_job *j, char *scratch, int64_t begin, int64_t e
   }
 }
 
+bool tt_cpu_rows_divide(const tt_cpu_rows *r) { return r->sums == 0; }
+
+void tt_cpu_rows_run_range(const tt_cpu_rows *r, char *const *fixed, char *scratch, int64_t begin,
+                           int64_t end) {
+  const rows_job j = {.rows = r, .fixed = fixed};
+  for (int64_t at = begin; at < end; at += r->block)
+    run_block(&j, scratch, at, at + r->block < end ? at + r->block : end, at == begin);
+}
+
 static void run_parts(int64_t begin, int64_t end, void *user) {
   const rows_job *j = user;
   const tt_cpu_rows *r = j->rows;
