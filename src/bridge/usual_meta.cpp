@@ -6,6 +6,7 @@
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/ConvUtils.h>
+#include <ATen/native/layer_norm.h>
 
 #include <c10/core/DefaultDtype.h>
 
@@ -57,6 +58,8 @@ bool fits(const IValue &value, c10::ScalarType type, c10::IntArrayRef sizes) {
 
 bool is_given(const IValue &value) { return value.isTensor() && value.toTensor().defined(); }
 
+at::Tensor given(const IValue &value) { return value.isTensor() ? value.toTensor() : at::Tensor(); }
+
 /* ---- norms ---- */
 
 bool layer_norm(Stack *stack) {
@@ -65,10 +68,8 @@ bool layer_norm(Stack *stack) {
     return false;
   const auto input = s[0].toTensor();
   const auto shape = s[1].toIntVector();
-  const size_t rank = static_cast<size_t>(input.dim());
-  if (shape.empty() || shape.size() > rank ||
-      input.sizes().slice(rank - shape.size()) != c10::IntArrayRef(shape) ||
-      !fits(s[2], input.scalar_type(), shape) || !fits(s[3], input.scalar_type(), shape))
+  at::native::_check_layer_norm_inputs(input, shape, given(s[2]), given(s[3]));
+  if (!fits(s[2], input.scalar_type(), shape) || !fits(s[3], input.scalar_type(), shape))
     return false;
   auto sizes = input.sizes().vec();
   std::fill(sizes.end() - static_cast<std::ptrdiff_t>(shape.size()), sizes.end(), 1);
@@ -490,9 +491,15 @@ bool embedding_backward(Stack *stack) {
 
 /* A dense tensor, some of whose elements others are put into. */
 bool put(Stack *stack) {
-  if (!is_dense((*stack)[0]))
+  const auto &s = *stack; /* self, indices, values, ... */
+  const auto self = s[0].toTensor(), values = s[2].toTensor();
+  TORCH_CHECK(self.scalar_type() == values.scalar_type(),
+              "Index put requires the source and destination dtypes match, got ",
+              self.scalar_type(), " for the destination and ", values.scalar_type(),
+              " for the source.");
+  if (!is_dense(s[0]))
     return false;
-  return answer(stack, {dense_like((*stack)[0].toTensor())});
+  return answer(stack, {dense_like(self)});
 }
 
 /* The gradient of a view, whose second argument is the sizes of what it is a view of. */

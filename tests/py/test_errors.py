@@ -37,6 +37,16 @@ WRONG = {
     "reshape": lambda d: torch.ones(6, device=d).reshape(4, 2),
     "expand": lambda d: torch.ones(2, device=d).expand(3),
     "select": lambda d: torch.ones(2, 3, device=d)[2],
+    "index_put dtype": lambda d: torch.ones(3, device=d).index_put(
+        (torch.tensor([0], device=d),), torch.ones(1, dtype=torch.float64, device=d)
+    ),
+    "layer_norm shape": lambda d: nn.functional.layer_norm(torch.ones(2, 3, device=d), (4,)),
+    "attention of fewer heads": lambda d: nn.functional.scaled_dot_product_attention(
+        *(torch.ones(1, heads, 3, 4, device=d) for heads in (4, 2, 2))
+    ),
+    "attention sizes": lambda d: nn.functional.scaled_dot_product_attention(
+        *(torch.ones(1, 2, 3, size, device=d) for size in (4, 5, 5))
+    ),
     "convolution stride": lambda d: torch.conv1d(
         torch.ones(1, 1, 3, device=d), torch.ones(1, 1, 2, device=d), stride=0
     ),
