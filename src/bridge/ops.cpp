@@ -489,10 +489,12 @@ const char *user_line() {
 
 /* Fused attention wherever its rule can: without dropout, and not in float64, as what its backward
  * gets is kept in float32. What does not fit together is left to the operators that refuse it. */
-int64_t choose_attention(const at::Tensor &query, const at::Tensor &key, const at::Tensor &,
+int64_t choose_attention(const at::Tensor &query, const at::Tensor &key, const at::Tensor &value,
                          const std::optional<at::Tensor> &, double dropout, bool,
                          std::optional<double>, bool grouped) {
-  const bool fits = query.dim() == 4 && key.dim() == 4 && query.size(3) == key.size(3) &&
+  const bool fits = query.dim() == 4 && key.dim() == 4 && value.dim() == 4 &&
+                    query.size(3) == key.size(3) && query.size(0) == key.size(0) &&
+                    key.sizes().slice(0, 3) == value.sizes().slice(0, 3) &&
                     (grouped || query.size(1) == key.size(1));
   const bool fused = fits && dropout == 0.0 && query.scalar_type() != at::kDouble;
   return static_cast<int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);

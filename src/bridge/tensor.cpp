@@ -24,6 +24,7 @@
 #include <numeric>
 
 #include "bridge/tensor.h"
+#include "hlo/ir.h"
 
 namespace torch_tpu {
 
@@ -164,6 +165,8 @@ void copy_views(const at::Tensor &source, const at::Tensor &target) {
 }
 
 void copy_from_host(const at::Tensor &source, const at::Tensor &target) {
+  TORCH_CHECK(target.dim() <= TT_HLO_RANK_MAX, "a tensor of ", target.dim(),
+              " dimensions: the device takes ", TT_HLO_RANK_MAX, " at most");
   if (!covers_storage(target)) {
     auto staged =
         new_tensor(source.sizes(), source.strides(), source.scalar_type(), target.device());

@@ -4,6 +4,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>
 #include <ATen/TensorIterator.h>
+#include <ATen/core/Reduction.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/ConvUtils.h>
 #include <ATen/native/layer_norm.h>
@@ -74,7 +75,8 @@ bool layer_norm(Stack *stack) {
   auto sizes = input.sizes().vec();
   std::fill(sizes.end() - static_cast<std::ptrdiff_t>(shape.size()), sizes.end(), 1);
   const auto type = at::toOpMathType(input.scalar_type());
-  return answer(stack, {dense_like(input), fresh(sizes, type), fresh(sizes, type)});
+  return answer(
+      stack, {fresh(input.sizes(), input.scalar_type()), fresh(sizes, type), fresh(sizes, type)});
 }
 
 /* The gradients of a normed array and of its weight and bias, as far as they are asked for. */
@@ -83,7 +85,7 @@ bool norm_gradients(Stack *stack, c10::IntArrayRef sizes, const at::Tensor &inpu
   if (asked.size() != 3 || (asked[1] && !has_weight) || (asked[2] && !has_bias))
     return false;
   const auto type = input.scalar_type();
-  return answer(stack, {asked[0] ? dense_like(input) : at::Tensor(),
+  return answer(stack, {asked[0] ? fresh(input.sizes(), type) : at::Tensor(),
                         asked[1] ? fresh(sizes, type) : at::Tensor(),
                         asked[2] ? fresh(sizes, type) : at::Tensor()});
 }
@@ -117,12 +119,13 @@ bool group_norm(Stack *stack) {
   if (!is_image(s, 0, 1, 2) || s[6].toInt() < 1)
     return false;
   const auto input = s[0].toTensor();
-  const auto type = at::toOpMathType(input.scalar_type());
+  const auto type = input.scalar_type();
   const int64_t batch = s[3].toInt(), channels = s[4].toInt(), group = s[6].toInt();
-  if (batch != input.size(0) || channels != input.size(1) || channels % group != 0)
+  if (batch != input.size(0) || channels != input.size(1) || channels % group != 0 ||
+      batch * channels * s[5].toInt() != input.numel())
     return false;
-  return answer(stack,
-                {dense_like(input), fresh({batch, group}, type), fresh({batch, group}, type)});
+  return answer(stack, {fresh(input.sizes(), type), fresh({batch, group}, type),
+                        fresh({batch, group}, type)});
 }
 
 bool batch_norm(Stack *stack) {
@@ -132,8 +135,9 @@ bool batch_norm(Stack *stack) {
   const auto input = s[0].toTensor();
   const auto type = at::toOpMathType(input.scalar_type());
   const int64_t channels = input.size(1);
-  return answer(stack, {dense_like(input), fresh({channels}, type), fresh({channels}, type),
-                        dense_like(s[3].toTensor()), dense_like(s[4].toTensor())});
+  return answer(
+      stack, {fresh(input.sizes(), input.scalar_type()), fresh({channels}, type),
+              fresh({channels}, type), dense_like(s[3].toTensor()), dense_like(s[4].toTensor())});
 }
 
 bool batch_norm_backward(Stack *stack) {
@@ -252,7 +256,8 @@ bool same_type(Stack *stack) {
   const auto &s = *stack;
   for (size_t i = 0; i < kInputs; i++)
     if (!is_floating(s[i].toTensor()) ||
-        s[i].toTensor().scalar_type() != s[0].toTensor().scalar_type())
+        s[i].toTensor().scalar_type() != s[0].toTensor().scalar_type() ||
+        (kInputs > 2 && !s[i].toTensor().is_contiguous()))
       return false;
   const auto type = s[0].toTensor().scalar_type();
   if constexpr (kInputs == 1)
@@ -273,6 +278,24 @@ bool with_numbers(Stack *stack) {
     if (!s[i].isScalar() || s[i].isComplexDouble())
       return false;
   return answer(stack, {elementwise({self}, self.scalar_type())});
+}
+
+bool gelu(Stack *stack) {
+  const auto &s = *stack; /* self, approximate */
+  const auto self = s[0].toTensor();
+  if (!is_floating(self) || (s[1].toStringRef() != "none" && s[1].toStringRef() != "tanh"))
+    return false;
+  return answer(stack, {elementwise({self}, self.scalar_type())});
+}
+
+bool mse_loss(Stack *stack) {
+  const auto &s = *stack; /* self, target, reduction */
+  const auto self = s[0].toTensor(), target = s[1].toTensor();
+  if (!is_floating(self) || self.scalar_type() != target.scalar_type())
+    return false;
+  const auto each = elementwise({self, target}, self.scalar_type());
+  return answer(stack,
+                {s[2].toInt() == at::Reduction::None ? each : fresh({}, self.scalar_type())});
 }
 
 bool absolute(Stack *stack) {
@@ -341,9 +364,10 @@ c10::ScalarType dtype_or_default(const IValue &value) {
 
 bool of_sizes(Stack *stack) {
   const auto &s = *stack; /* size, dtype, ... */
-  if (!is_strided(s, 1))
+  const auto type = dtype_or_default(s[1]);
+  if (!is_strided(s, 1) || !(at::isFloatingType(type) || at::isComplexType(type)))
     return false;
-  return answer(stack, {fresh(s[0].toIntVector(), dtype_or_default(s[1]))});
+  return answer(stack, {fresh(s[0].toIntVector(), type)});
 }
 
 /* From `kNumbers` integers: end; start, end; start, end, step. */
@@ -359,6 +383,23 @@ bool arange(Stack *stack) {
     return false;
   const auto type = s[kNumbers].isNone() ? at::kLong : s[kNumbers].toScalarType();
   return answer(stack, {fresh({(end - start + step - 1) / step}, type)});
+}
+
+/* ---- products ---- */
+
+/* Of matrices, or of kRank - 2 batches of them. */
+template <int64_t kRank>
+bool product(Stack *stack) {
+  const auto &s = *stack;
+  const auto a = s[0].toTensor(), b = s[1].toTensor();
+  TORCH_CHECK(a.scalar_type() == b.scalar_type(),
+              "expected m1 and m2 to have the same dtype, but got: ", a.dtype(), " != ", b.dtype());
+  if (!is_floating(a) || a.dim() != kRank || b.dim() != kRank ||
+      a.size(kRank - 1) != b.size(kRank - 2) || (kRank == 3 && a.size(0) != b.size(0)))
+    return false;
+  auto sizes = a.sizes().vec();
+  sizes.back() = b.size(kRank - 1);
+  return answer(stack, {fresh(sizes, a.scalar_type())});
 }
 
 /* ---- along axes ---- */
@@ -395,7 +436,7 @@ bool sort(Stack *stack) {
   const auto self = s[0].toTensor();
   if (s[1].toInt() < -self.dim() || s[1].toInt() >= self.dim())
     return false;
-  return answer(stack, {dense_like(self), fresh(self.sizes(), at::kLong)});
+  return answer(stack, {fresh(self.sizes(), self.scalar_type()), fresh(self.sizes(), at::kLong)});
 }
 
 /* The same elements in another order, along axes that there are, each named once. */
@@ -414,9 +455,10 @@ bool reordered(Stack *stack) {
       return false;
     seen |= bit;
   }
-  if (kDims == 2 && s[1].toIntVector().size() != s[2].toIntVector().size())
+  if (kDims == 2 &&
+      (s[1].toIntVector().empty() || s[1].toIntVector().size() != s[2].toIntVector().size()))
     return false;
-  return answer(stack, {dense_like(self)});
+  return answer(stack, {fresh(self.sizes(), self.scalar_type())});
 }
 
 bool repeat(Stack *stack) {
@@ -489,11 +531,21 @@ bool embedding_backward(Stack *stack) {
 
 /* ---- views ---- */
 
+bool has_mask(const IValue &indices) {
+  for (const IValue &index : indices.toListRef())
+    if (index.isTensor() && index.toTensor().defined() &&
+        (index.toTensor().scalar_type() == at::kBool ||
+         index.toTensor().scalar_type() == at::kByte))
+      return true;
+  return false;
+}
+
 /* A dense tensor, some of whose elements others are put into. */
 bool put(Stack *stack) {
   const auto &s = *stack; /* self, indices, values, ... */
   const auto self = s[0].toTensor(), values = s[2].toTensor();
-  TORCH_CHECK(self.scalar_type() == values.scalar_type(),
+  const bool fills = values.numel() == 1 && has_mask(s[1]); /* then it is a masked_fill */
+  TORCH_CHECK(fills || self.scalar_type() == values.scalar_type(),
               "Index put requires the source and destination dtypes match, got ",
               self.scalar_type(), " for the destination and ", values.scalar_type(),
               " for the source.");
@@ -544,17 +596,22 @@ bool matches(c10::List<at::Tensor> first, c10::List<at::Tensor> list) {
   return true;
 }
 
-/* A number, or as many as there are tensors, that change no floating dtype. */
-bool keeps_type(const IValue &value, size_t count) {
-  if (value.isTensor())
-    return value.toTensor().dim() == 0 && is_floating(value.toTensor());
+/* A number, or as many as there are tensors, that change no dtype of these floating ones. */
+bool keeps_types(const IValue &value, const std::vector<at::Tensor> &list) {
+  if (value.isTensor()) {
+    const auto number = value.toTensor();
+    return number.dim() == 0 && is_floating(number) &&
+           std::all_of(list.begin(), list.end(), [&](const at::Tensor &tensor) {
+             return tensor.dim() > 0 || tensor.scalar_type() == number.scalar_type();
+           });
+  }
   if (!value.isList())
     return !value.isComplexDouble();
   const auto items = value.toListRef();
   for (const IValue &item : items)
     if (item.isComplexDouble())
       return false;
-  return items.size() == count;
+  return items.size() == list.size();
 }
 
 /* Floating lists of tensors of one layout each: every result is like the tensor at its place. */
@@ -571,7 +628,7 @@ bool foreach_like(Stack *stack) {
       return false;
   for (const IValue &value : s)
     if (value.isTensorList() ? !matches(first, value.toTensorList())
-                             : !keeps_type(value, first.size()))
+                             : !keeps_types(value, first.vec()))
       return false;
   c10::List<at::Tensor> results;
   for (const auto &tensor : first.vec())
@@ -632,6 +689,13 @@ UsualMeta usual_meta(const char *overload) {
       {"aten::remainder.Scalar", with_numbers},
       {"aten::floor_divide.Scalar", with_numbers},
       {"aten::floor_divide", same_type<2>},
+      {"aten::mm", product<2>},
+      {"aten::bmm", product<3>},
+      {"aten::gelu", gelu},
+      {"aten::mse_loss", mse_loss},
+      {"aten::leaky_relu", with_numbers},
+      {"aten::softshrink", with_numbers},
+      {"aten::frac", same_type<1>},
       {"aten::abs", absolute},
       {"aten::isnan", test},
       {"aten::isinf", test},

@@ -457,3 +457,14 @@ def test_errors_have_the_cpus_types(device):
         torch.empty(-1, device=device)
     with pytest.raises(NotImplementedError, match="dtype"):
         torch.empty(1, dtype=torch.complex32, device=device)
+
+
+def test_more_dimensions_than_there_may_be(device):
+    with pytest.raises(RuntimeError, match="65 dimensions"):
+        torch.ones([1] * 65).to(device)
+
+
+def test_masks_take_a_number_of_another_dtype(device):
+    x = torch.zeros(3, device=device)
+    x[x == 0] = torch.tensor(2, device=device)
+    assert x.tolist() == [2, 2, 2]

@@ -47,6 +47,10 @@ WRONG = {
     "attention sizes": lambda d: nn.functional.scaled_dot_product_attention(
         *(torch.ones(1, 2, 3, size, device=d) for size in (4, 5, 5))
     ),
+    "gelu of a kind": lambda d: nn.functional.gelu(torch.ones(2, device=d), approximate="half"),
+    "matmul dtypes": lambda d: (
+        torch.ones(2, 2, device=d) @ torch.ones(2, 2, dtype=torch.float64, device=d)
+    ),
     "convolution stride": lambda d: torch.conv1d(
         torch.ones(1, 1, 3, device=d), torch.ones(1, 1, 2, device=d), stride=0
     ),

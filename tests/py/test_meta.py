@@ -85,6 +85,26 @@ CASES = {
         *(floats(2, 4, 4, 5), *CONV[:2], [4], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, ALL),
     ),
     "group_norm": (aten.native_group_norm, floats(2, 4, 3), floats(4), None, 2, 4, 3, 2, 1e-5),
+    "group_norm narrow": (
+        aten.native_group_norm,
+        *(floats(2, 4, 3, dtype=BF16), None, None, 2, 4, 3, 2, 1e-5),
+    ),
+    "isin": (aten.isin.Scalar_Tensor, 1, floats(3)),
+    "layer_norm of a corner": (
+        aten.native_layer_norm,
+        *(floats(2, 5, 4)[:1, :1], [4], None, None, 1e-5),
+    ),
+    "foreach of numbers": (
+        aten._foreach_mul.Tensor,
+        *([floats(dtype=BF16), floats(2, dtype=BF16)], floats()),
+    ),
+    "matmul of integers": (aten.mm, torch.ones(2, 3).int(), torch.ones(3, 2).int()),
+    "bmm": (aten.bmm, floats(2, 3, 4), floats(2, 4, 5)),
+    "gelu": (aten.gelu, turned(2, 3)),
+    "mse_loss": (aten.mse_loss, floats(3), floats(2, 3), 0),
+    "mse_loss mean": (aten.mse_loss, floats(3), floats(3)),
+    "leaky_relu": (aten.leaky_relu, turned(2, 3), 0.1),
+    "frac": (aten.frac, floats(3)),
     "attention": (ATTENTION, floats(2, 3, 5, 4), floats(2, 3, 7, 4), floats(2, 3, 7, 4)),
     "attention of heads side by side": (ATTENTION, *(heads(5), heads(7), heads(7))),
     "abs": (aten.abs, turned(2, 3)),
@@ -168,8 +188,7 @@ def moved(value, device):
 def types(results):
     tensors = results if isinstance(results, (tuple, list)) else [results]
     return [
-        (t.shape, t.stride(), t.dtype) if isinstance(t, torch.Tensor) and t.dim() else None
-        for t in tensors
+        (t.shape, t.stride(), t.dtype) if isinstance(t, torch.Tensor) else None for t in tensors
     ]
 
 
@@ -193,6 +212,11 @@ def test_numbers_in_a_row(numbers, dtype):
 
 
 WRONG = {
+    "group_norm size": (aten.native_group_norm, floats(2, 4, 3), None, None, 2, 4, 9, 2, 1e-5),
+    "roll by nothing": (aten.roll, floats(2, 3), [], []),
+    "leaky_relu of integers": (aten.leaky_relu, torch.ones(2).int()),
+    "bmm of booleans": (aten.bmm, torch.ones(1, 2, 2) > 0, floats(1, 2, 2)),
+    "mm of two dtypes": (aten.mm, floats(2, 2), floats(2, 2, dtype=BF16)),
     "var axis": (aten.var.correction, floats(2, 3), [2]),
     "var axis twice": (aten.var.correction, floats(2, 3), [1, -1]),
     "sort axis": (aten.sort, floats(2, 3), 2),
@@ -226,7 +250,7 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_calls_raise(name):
     op, *args = WRONG[name]
-    with pytest.raises((RuntimeError, IndexError)):
+    with pytest.raises((RuntimeError, IndexError, ValueError)):
         op(*(moved(a, "tpu") for a in args))
 
 

@@ -25,8 +25,8 @@ typedef struct tt_cpu_dot {
   const void *row; /* [n], added to each row; NULL: nothing */
 } tt_cpu_dot;
 
-/* Reads the op's operands: what does not lie evenly is copied, floats narrower than f32 are
- * widened. `out` and `row` are the caller's. */
+/* Reads the op's operands: what does not lie evenly is copied; elements stay as they are. `out` and
+ * `row` are the caller's. */
 TT_NODISCARD tt_error *tt_cpu_dot_prepare(const tt_cpu_args *args, tt_cpu_dot *out_dot);
 /* The product of one batch, of floats. */
 tt_cpu_gemm tt_cpu_dot_gemm(const tt_cpu_dot *dot, int64_t batch);

