@@ -24,7 +24,7 @@ typedef struct tt_cpu_dnnl_arg {
   tt_cpu_dnnl memory;
 } tt_cpu_dnnl_arg;
 
-enum { VERSION = 3, RUNTIME_NONE = 1, RUNTIME_OPENMP = 2 };
+enum { VERSION = 3, RUNTIME_SEQUENTIAL = 1, RUNTIME_OPENMP = 2 };
 enum { ENGINE_CPU = 1, STREAM_IN_ORDER = 1, SCRATCHPAD_OURS = 1 };
 enum { PLACE_A = 1, PLACE_C = 17, PLACE_B = 33, PLACE_SCRATCHPAD = 80 };
 enum { QUERY_NAME = 8, QUERY_SCRATCHPAD = 136 };
@@ -108,7 +108,7 @@ static bool accept(void *handle, const char *path) {
     return refuse("it has no dnnl_" #name);
 #include "cpu/onednn.def"
 #undef X
-  if (version->cpu_runtime == RUNTIME_NONE)
+  if (version->cpu_runtime == RUNTIME_SEQUENTIAL)
     library.max_threads = NULL;
   else if (version->cpu_runtime != RUNTIME_OPENMP || library.max_threads == NULL ||
            library.set_threads == NULL)
