@@ -4,6 +4,7 @@
 #include "cpu/kernels/attention.h"
 
 #include "cpu/kernels/dot.h"
+#include "cpu/kernels/units.h"
 #include "cpu/plan_internal.h"
 
 enum {
@@ -19,8 +20,8 @@ typedef struct attention_job {
   const void *const *in;
   void *const *out;
   int64_t block, blocks; /* rows of one; of a batch */
-  int64_t units, group;  /* a unit is a block; those of a group share scratch */
-  char *scratch;         /* of a group: scores, weights, the products', the rows', pointers */
+  int64_t units;         /* a unit is a block */
+  /* Scratch has scores, weights, what the products need, what the rows need, pointers. */
   int64_t scores_size, gemm_size, rows_size, each;
 } attention_job;
 
@@ -44,7 +45,9 @@ static void run_rows(const attention_job *j, int64_t row, int64_t count, char *s
   tt_cpu_rows_run_range(r, fixed, scratch, row, row + count);
 }
 
-static void run_unit(const attention_job *j, int64_t unit, char *scratch) {
+static void run_unit(int64_t unit, void *of_group, void *user) {
+  const attention_job *j = user;
+  char *scratch = of_group;
   int64_t batch = unit / j->blocks, begin = unit % j->blocks * j->block;
   int64_t left = j->first.m - begin, count = left < j->block ? left : j->block;
   char *weights = j->a->over ? scratch : scratch + j->scores_size;
@@ -60,13 +63,6 @@ static void run_unit(const attention_job *j, int64_t unit, char *scratch) {
   j->kernel->run(&first, products);
   run_rows(j, batch * j->first.m + begin, count, scratch, weights, products + j->gemm_size);
   j->kernel->run(&last, products);
-}
-
-static void run_groups(int64_t begin, int64_t end, void *user) {
-  const attention_job *j = user;
-  for (int64_t group = begin; group < end; group++)
-    for (int64_t i = group * j->group; i < (group + 1) * j->group && i < j->units; i++)
-      run_unit(j, i, j->scratch + group * j->each);
 }
 
 static int64_t round_up(int64_t x, int64_t to) { return (x + to - 1) / to * to; }
@@ -109,12 +105,12 @@ tt_error *tt_cpu_kernel_attention(const tt_cpu_args *args) {
   choose_sizes(&j);
   double cost = 0.02 * (double)j.first.n * (double)(j.first.k + j.last.n) / 2 + a->rows->cost;
   cost *= (double)j.first.m * (double)j.first.batches;
-  int64_t most = tt_cpu_parallel_pays(cost) ? 16 * (int64_t)tt_cpu_threads() : 1;
-  j.group = (j.units + most - 1) / most;
-  int64_t groups = (j.units + j.group - 1) / j.group;
-  j.scratch = tt_cpu_scratch(args->run, j.each * groups);
-  if (j.scratch == NULL)
-    return tt_cpu_no_scratch(args->op, j.each * groups);
-  tt_cpu_parallel(groups, cost / (double)groups, run_groups, &j);
-  return NULL;
+  tt_cpu_units units = {
+      .count = j.units,
+      .groups_most = tt_cpu_parallel_pays(cost) ? 16 * (int64_t)tt_cpu_threads() : 1,
+      .scratch = j.each,
+      .cost = cost,
+      .run = run_unit,
+      .user = &j};
+  return tt_cpu_run_units(args, &units);
 }

@@ -12,6 +12,7 @@
 #include "cpu/kernels/dot_integer.h"
 #include "cpu/kernels/dot_onednn.h"
 #include "cpu/kernels/move.h"
+#include "cpu/kernels/units.h"
 
 const tt_cpu_gemm_kernels *tt_cpu_gemm_best(void) {
 #if defined(__x86_64__)
@@ -193,16 +194,13 @@ tt_cpu_gemm tt_cpu_dot_gemm(const tt_cpu_dot *j, int64_t batch) {
   };
 }
 
-/* Parts are shared out in groups, each with its own scratch. */
 typedef struct part_job {
   const tt_cpu_dot *dot;
   const tt_cpu_gemm_kernel *kernel;
   tt_cpu_gemm whole; /* that parts are of; not where a part is a batch */
-  int64_t parts, group;
+  int64_t parts;
   int64_t tiles, tile; /* of the side that is divided; elements of one. 0: a part is a batch */
   bool rows;           /* it is that of the rows; else of the columns */
-  char *scratch;
-  int64_t scratch_each;
 } part_job;
 
 static const char *at(const void *data, int64_t elements, int64_t bytes) {
@@ -215,7 +213,8 @@ static int64_t part_begin(const part_job *p, int64_t i) {
   return at < length ? at : length;
 }
 
-static void run_part(const part_job *p, int64_t i, void *scratch) {
+static void run_part(int64_t i, void *scratch, void *user) {
+  const part_job *p = user;
   int64_t bytes = tt_dtype_bytes(p->dot->dtype);
   tt_cpu_gemm g = p->tiles == 0 ? tt_cpu_dot_gemm(p->dot, i) : p->whole;
   int64_t begin = p->tiles == 0 ? 0 : part_begin(p, i);
@@ -233,15 +232,6 @@ static void run_part(const part_job *p, int64_t i, void *scratch) {
   p->kernel->run(&g, scratch);
 }
 
-static void run_groups(int64_t begin, int64_t end, void *user) {
-  const part_job *p = user;
-  for (int64_t group = begin; group < end; group++) {
-    int64_t first = group * p->group, last = first + p->group;
-    for (int64_t i = first; i < last && i < p->parts; i++)
-      run_part(p, i, p->scratch + group * p->scratch_each);
-  }
-}
-
 /* Of one product, on one thread, about nanoseconds: few rows wait for memory. */
 static double product_cost(const tt_cpu_dot *j) {
   double operands = (double)(j->m + j->n) * (double)j->k * tt_dtype_bytes(j->dtype);
@@ -250,23 +240,18 @@ static double product_cost(const tt_cpu_dot *j) {
 
 static tt_error *run_parts(const tt_cpu_args *args, part_job *p) {
   const tt_cpu_dot *j = p->dot;
-  int64_t most =
-      16 * (int64_t)tt_cpu_threads(); /* so that few parts are not put together unevenly */
   int64_t batches = p->tiles == 0 ? j->batches : 1;
-  double cost = product_cost(j);
-  if (!tt_cpu_parallel_pays(cost * (double)batches))
-    most = 1;
-  p->group = (p->parts + most - 1) / most;
-  int64_t groups = (p->parts + p->group - 1) / p->group;
   int64_t most_long = p->tiles == 0 ? 0 : (p->tiles + p->parts - 1) / p->parts * p->tile;
-  p->scratch_each = tt_cpu_gemm_scratch(most_long > 0 && p->rows ? most_long : j->m,
-                                        most_long > 0 && !p->rows ? most_long : j->n, j->k,
-                                        tt_dtype_bytes(j->dtype));
-  p->scratch = tt_cpu_scratch(args->run, p->scratch_each * groups);
-  if (p->scratch == NULL)
-    return tt_cpu_no_scratch(args->op, p->scratch_each * groups);
-  tt_cpu_parallel(groups, cost * (double)batches / (double)groups, run_groups, p);
-  return NULL;
+  tt_cpu_units units = {.count = p->parts,
+                        .scratch = tt_cpu_gemm_scratch(most_long > 0 && p->rows ? most_long : j->m,
+                                                       most_long > 0 && !p->rows ? most_long : j->n,
+                                                       j->k, tt_dtype_bytes(j->dtype)),
+                        .cost = product_cost(j) * (double)batches,
+                        .run = run_part,
+                        .user = p};
+  /* So many that few parts are not put together unevenly. */
+  units.groups_most = tt_cpu_parallel_pays(units.cost) ? 16 * (int64_t)tt_cpu_threads() : 1;
+  return tt_cpu_run_units(args, &units);
 }
 
 /* As many parts as end together, none with more rows than a packed block of a has. */

@@ -25,6 +25,14 @@ typedef struct tt_cpu_dot {
   const void *row; /* [n], added to each row; NULL: nothing */
 } tt_cpu_dot;
 
+/* One product for kernels that take operands as they are: out[m, n] = sum over k of a[m, k] b[k,
+ * n]. Strides are in elements. */
+typedef struct tt_cpu_product {
+  const void *a, *b;
+  int64_t a_row, a_step, b_step, b_column;
+  void *out; /* dense */
+} tt_cpu_product;
+
 /* Reads the op's operands: what does not lie evenly is copied; elements stay as they are. `out` and
  * `row` are the caller's. */
 TT_NODISCARD tt_error *tt_cpu_dot_prepare(const tt_cpu_args *args, tt_cpu_dot *out_dot);

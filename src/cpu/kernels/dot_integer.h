@@ -2,7 +2,7 @@
 #ifndef TT_CPU_KERNELS_DOT_INTEGER_H
 #define TT_CPU_KERNELS_DOT_INTEGER_H
 
-#include "cpu/kernel.h"
+#include "cpu/kernels/dot.h"
 
 /* Of the operands: both narrow, or both s32, or both s64 (unsigned ones are the same). The sums are
  * s64 if they are, else s32. */
@@ -10,13 +10,6 @@ typedef struct tt_cpu_integers_form {
   int64_t m, n, k;
   tt_dtype a, b;
 } tt_cpu_integers_form;
-
-/* out[m, n] = sum over k of a[m, k] b[k, n]. Strides are in elements. */
-typedef struct tt_cpu_product {
-  const void *a, *b;
-  int64_t a_row, a_step, b_step, b_column;
-  void *out; /* dense */
-} tt_cpu_product;
 
 /* Whether elements of that dtype fit into 16 bits with a sign: products take them as they are, and
  * are several times as fast. */

@@ -2,18 +2,17 @@
 
 #include <stdatomic.h>
 
-/* Each product in parts of its longer side, which differ in length at most in the last one; parts
- * are shared out in groups, each with its own scratch. */
+#include "cpu/kernels/units.h"
+
+/* Each product in parts of its longer side, which differ in length at most in the last one. */
 typedef struct parts_job {
   const tt_cpu_dnnl_form *form;
   const tt_cpu_product *products;
   bool rows;            /* parts are rows of c; else columns */
   int64_t length, part; /* of that side */
-  int64_t parts, group; /* of a product; parts of a group */
-  int64_t count;        /* parts of all products */
+  int64_t parts, count; /* of a product; of all of them */
+  int64_t groups_most;
   tt_cpu_dnnl_product *whole, *last;
-  char *scratch;
-  int64_t scratch_each;
   atomic_int status;
 } parts_job;
 
@@ -26,7 +25,8 @@ static tt_cpu_dnnl_form form_of(const parts_job *j, int64_t length) {
   return form;
 }
 
-static int run_part(const parts_job *j, int64_t i, void *scratch) {
+static void run_part(int64_t i, void *scratch, void *user) {
+  parts_job *j = user;
   const tt_cpu_product *p = &j->products[i / j->parts];
   int64_t part = i % j->parts, begin = part * j->part, in = tt_dtype_bytes(j->form->in);
   const char *a = p->a, *b = p->b;
@@ -34,17 +34,9 @@ static int run_part(const parts_job *j, int64_t i, void *scratch) {
   a += j->rows ? begin * j->form->a_m * in : 0;
   b += j->rows ? 0 : begin * j->form->b_n * in;
   c += begin * (j->rows ? j->form->c_m : 1) * tt_dtype_bytes(j->form->out);
-  return tt_cpu_dnnl_run(part == j->parts - 1 ? j->last : j->whole, a, b, c, scratch);
-}
-
-static void run_groups(int64_t begin, int64_t end, void *user) {
-  parts_job *j = user;
-  for (int64_t group = begin; group < end; group++)
-    for (int64_t i = group * j->group; i < (group + 1) * j->group && i < j->count; i++) {
-      int status = run_part(j, i, j->scratch + group * j->scratch_each);
-      if (status != 0)
-        atomic_store(&j->status, status);
-    }
+  int status = tt_cpu_dnnl_run(part == j->parts - 1 ? j->last : j->whole, a, b, c, scratch);
+  if (status != 0)
+    atomic_store(&j->status, status);
 }
 
 /* A thread has at least one part, where the work is worth more than one. */
@@ -58,18 +50,18 @@ static void choose_parts(parts_job *j, int64_t count, double cost) {
   j->part = j->part > j->length ? j->length : j->part;
   j->parts = (j->length + j->part - 1) / j->part;
   j->count = count * j->parts;
-  j->group = (j->count + 2 * threads - 1) / (2 * threads);
+  j->groups_most = 2 * threads;
 }
 
 static tt_error *run_parts(const tt_cpu_args *args, parts_job *j, double cost) {
-  int64_t groups = (j->count + j->group - 1) / j->group, size = 0;
   int64_t whole = tt_cpu_dnnl_scratch(j->whole), last = tt_cpu_dnnl_scratch(j->last);
-  j->scratch_each = ((whole > last ? whole : last) + 63) / 64 * 64;
-  if (__builtin_mul_overflow(j->scratch_each, groups, &size))
-    return tt_cpu_no_scratch(args->op, INT64_MAX);
-  if (size > 0 && (j->scratch = tt_cpu_scratch(args->run, size)) == NULL)
-    return tt_cpu_no_scratch(args->op, size);
-  tt_cpu_parallel(groups, cost / (double)groups, run_groups, j);
+  tt_cpu_units units = {.count = j->count,
+                        .groups_most = j->groups_most,
+                        .scratch = ((whole > last ? whole : last) + 63) / 64 * 64,
+                        .cost = cost,
+                        .run = run_part,
+                        .user = j};
+  TT_RETURN_IF_ERROR(tt_cpu_run_units(args, &units));
   int status = atomic_load(&j->status);
   return status == 0
              ? NULL

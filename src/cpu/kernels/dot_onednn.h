@@ -2,7 +2,7 @@
 #ifndef TT_CPU_KERNELS_DOT_ONEDNN_H
 #define TT_CPU_KERNELS_DOT_ONEDNN_H
 
-#include "cpu/kernels/dot_integer.h"
+#include "cpu/kernels/dot.h"
 #include "cpu/onednn.h"
 
 /* `count` products of one form, for which tt_cpu_dnnl_wins. `*out_done` is false, and nothing
